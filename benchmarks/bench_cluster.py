@@ -18,7 +18,7 @@ from facevalue.cluster.begin import begin_on_cluster
 from facevalue.cluster.settings import ClusterSettings
 from facevalue.cluster.workers import ClusterWorkers
 from facevalue.models.base import ModelOptions
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.units import ModelFacts, UnitPlan, answers_per_unit

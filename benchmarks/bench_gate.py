@@ -32,7 +32,7 @@ def simulate(name: str, folder: str) -> float:
     from facevalue.models import load
     from facevalue.runs import RunSettings, run
     from facevalue.runs.kept_estimates import take_estimates
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
     options, sample = STUDIES[name]
     for model in ("default", "null"):

@@ -75,8 +75,8 @@ def answer_vignette(folder: str) -> None:
 
 def measure(folder: str) -> list[float]:
     """Processor seconds of a measure, imports among them, and peak memory in MB."""
-    from facevalue.runs.joined import estimate
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.joined_runs import estimate
+    from facevalue.runs.stored_run import StoredRun
 
     estimates, _ = estimate([StoredRun.open(Path(folder))])
     assert estimates.height > 1000

@@ -50,7 +50,7 @@ def profile(folder: str) -> list[float]:
     """Processor seconds and peak memory in MB of a profile and its page."""
     from facevalue.report.profile import profile_of
     from facevalue.report.profile.page import render
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
     begun = process_time()
     made = profile_of([StoredRun.open(Path(folder) / name) for name in ("stylisticbias", *STUDIES)])
@@ -62,7 +62,7 @@ def reports(folder: str) -> list[float]:
     """Processor seconds and peak memory in MB of the reports of all runs."""
     from facevalue.report.collect import gather_report
     from facevalue.report.html import render
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
     begun = process_time()
     for name in ("stylisticbias", *STUDIES):

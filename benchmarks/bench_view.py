@@ -27,7 +27,7 @@ def simulate(folder: str, faces: str) -> float:
     from facevalue.models import load
     from facevalue.runs import RunSettings, run
     from facevalue.runs.kept_estimates import take_estimates
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
     place = Path(folder) / "run"
     if not place.exists():
@@ -47,10 +47,10 @@ def clicks(folder: str) -> dict[str, float]:
     from starlette.testclient import TestClient
 
     import facevalue.cli.view  # noqa: F401 - as `facevalue view` does
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
     from facevalue.store.remote import cached_folder
     from facevalue.view.app import HOST, PATIENCE, application
-    from facevalue.view.opened import OpenedRuns
+    from facevalue.view.open_runs import OpenedRuns
 
     run = StoredRun.open(Path(folder) / "run")
     shutil.rmtree(cached_folder("sums", run.place, run.place), ignore_errors=True)  # of an earlier time

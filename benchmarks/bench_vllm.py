@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import _harness
 from benchmarks._harness import Result, finish, fresh
 from facevalue.models.base import Finding, Model, ModelOptions
-from facevalue.models.cached import cached_share
+from facevalue.models.cached_tokens import cached_share
 from facevalue.models.registry import load
 from facevalue.types import Image, Request, Stimulus
 

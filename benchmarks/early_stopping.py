@@ -21,7 +21,7 @@ import polars as pl
 from scipy import special
 
 from facevalue.calibration.audits import MODEL, Audits
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import TABLE, audits_of
 from facevalue.calibration.runner import EFFECTS, NOTHING
 from facevalue.design import Order

@@ -25,15 +25,15 @@ from scipy import stats
 
 import facevalue
 from facevalue.generators.base import NULL_EDIT, PictureRequest
-from facevalue.generators.planted import DRIFT, LIGHTEN, REFUSE, SHIFT, ZOOM, PlantedEditor
+from facevalue.generators.planted_editors import DRIFT, LIGHTEN, REFUSE, SHIFT, ZOOM, PlantedEditor
 from facevalue.measures.proportions import wilson_interval
 from facevalue.models import load
 from facevalue.models.base import Model
 from facevalue.protocol.making import PicturePlan
 from facevalue.runs import RunSettings, SilentProgress, run
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun, answers
-from facevalue.stimuli.drawn import draw_identities
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun, answers
+from facevalue.stimuli.drawn_portraits import draw_identities
 from facevalue.stimuli.portraits import Identity
 from facevalue.stimuli.portraits.compose import svg
 from facevalue.stimuli.portraits.raster import png

@@ -13,7 +13,7 @@ from benchmarks.engine_models import SIZES, build, favour, picture
 from benchmarks.engine_prompts import questions
 from benchmarks.engine_variants import BATCH, Agreement, Plain, Shared, batched, forward, inner, lead, naive
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 
 ALONE = {"naive": naive, "forward": forward, "batched": batched}
 """The ways that ask each question with the whole picture."""

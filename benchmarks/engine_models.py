@@ -19,7 +19,7 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from benchmarks.engine_prompts import corpus, questions
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.processors import load_processor
 from facevalue.types import Option
 

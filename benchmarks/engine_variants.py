@@ -14,7 +14,7 @@ from benchmarks.engine_prompts import HELD, SAMPLING
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.check import Schedule
 from facevalue.models.hf.engine import Engine
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import OptionScore
 from facevalue.models.hf.trial import Trials

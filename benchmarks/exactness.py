@@ -22,7 +22,7 @@ import numpy as np
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.decoding import mask_picture_tokens
 from facevalue.models.hf.engine import Engine
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loading import Loaded, load_model
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Option, Question, Sampling
 from tests.models.hf import planted, tiny

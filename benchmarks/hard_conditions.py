@@ -12,7 +12,7 @@ from typing import TypeVar
 import polars as pl
 
 from facevalue.calibration.families import share
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import Workshop
 from facevalue.calibration.runner import ALIKE, HARD, NOTHING, Runner
 

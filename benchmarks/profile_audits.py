@@ -19,7 +19,7 @@ import polars as pl
 from benchmarks import _kept
 from facevalue.calibration.audits import MODEL, Audits
 from facevalue.calibration.families import clopper_pearson
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import audits_of
 from facevalue.csv_text import csv_bytes
 from facevalue.measures.definitions import Measure

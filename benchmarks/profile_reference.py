@@ -26,7 +26,7 @@ from facevalue.protocol.facets import DECISION
 from facevalue.protocol.study import Study
 from facevalue.report.profile.cells import Outcome, ProfileCell
 from facevalue.report.profile.profile import profile_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies.stylisticbias.calibration import planted_cues
 
 Options = Mapping[str, Any]

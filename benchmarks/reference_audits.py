@@ -33,10 +33,10 @@ from facevalue.models.reference.truth import PlantedEffects
 from facevalue.places import cache_folder
 from facevalue.protocol.settings import face_counts
 from facevalue.runs import Progress, RichProgress, RunSettings, run
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.answer_arrays import AnswerArrays
 from facevalue.statistics.shifts import SEED as SHIFT_SEED
-from facevalue.stimuli.drawn import default_cache, draw_all
+from facevalue.stimuli.drawn_portraits import default_cache, draw_all
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.calibration import planted_in, scenario_names
 from facevalue.studies.stylisticbias.tables import whitelist

@@ -192,10 +192,10 @@ def test_an_audit_from_end_to_end(first: fv.Run) -> None:
 
 
 def test_answers_come_in_part(first: fv.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from facevalue.runs import stored
+    from facevalue.runs import stored_run
 
     whole = first.answers()
-    monkeypatch.setattr(stored.answers, "__kwdefaults__", {"failed": False, "at_once": 100})
+    monkeypatch.setattr(stored_run.answers, "__kwdefaults__", {"failed": False, "at_once": 100})
     assert [chunk.height for chunk in first.answer_chunks()] == [100] * 6
     assert first.answers(limit=150).equals(whole.head(150))
     assert first.answers().equals(whole)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.given import read_file, read_text, to_json, to_toml
+from facevalue.untrusted_files import read_file, read_text, to_json, to_toml
 
 
 def test_a_file_is_read_whole(tmp_path: Path) -> None:

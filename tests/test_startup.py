@@ -8,7 +8,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies.registry import PUBLISHED
 from tests.test_layers import HEAVY
 
@@ -87,7 +87,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_gate_on_estimates_that_exist_imports_no_page_no_runner_and_no_distributions(measured: Path) -> None:
     modules = imported_by_command("gate", "run", "--limits", "limits.toml", folder=measured)
-    assert "facevalue.limits.gated" in modules
+    assert "facevalue.limits.gate" in modules
     assert not modules & {"scipy.stats", "facevalue.report.html", "facevalue.report.data", "facevalue.runs.runner"}
     assert not packages(modules) & (HEAVY | {"jinja2", "altair"})
 

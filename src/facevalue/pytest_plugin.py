@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from facevalue.limits.gated import Gate
+    from facevalue.limits.gate import Gate
 
 _MARKER = "facevalue_limits"
 

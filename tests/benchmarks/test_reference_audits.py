@@ -18,7 +18,7 @@ from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel
 from facevalue.models.reference.truth import PlantedEffects
 from facevalue.prompts import ORDERINGS
 from facevalue.runs import RunSettings, SilentProgress, run
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.calibration import scenario_names
 from facevalue.types import OptionValue

@@ -16,7 +16,7 @@ from facevalue.calibration.families import (
     detection_share,
     page,
 )
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.runner import ALIKE, ASSUMED_EVEN, EFFECTS, HARD, NOTHING, level_audits
 from facevalue.studies.registry import PUBLISHED
 

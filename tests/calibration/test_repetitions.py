@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from facevalue.calibration import repetitions
 from facevalue.calibration.audits import PAIRS
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import Audit, Comparison, Repetition, Truth, Workshop, place
 
 T = TypeVar("T")

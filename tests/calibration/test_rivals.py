@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from facevalue.calibration.audits import add_rivals, p_values
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import Audit, audits_of
 from facevalue.protocol.calibration import Rival, words_of
 

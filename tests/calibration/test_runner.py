@@ -9,7 +9,7 @@ import pytest
 from facevalue import studies
 from facevalue.calibration import runner
 from facevalue.calibration.audits import PAIRS
-from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detection_share, page
 from facevalue.calibration.repetitions import Workshop
 from facevalue.calibration.runner import HARD, NOTHING, CalibrationSummary, Runner, level_audits

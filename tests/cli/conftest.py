@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from facevalue.cli import main
 from facevalue.cli.schema import printing_commands, schema
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 
 
 class Outcome(NamedTuple):

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.annotations import scores
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies import STUDIES
 from tests.cli.conftest import Command
 from tests.scored_study import PROTOCOL, run

@@ -11,9 +11,9 @@ import facevalue as fv
 from facevalue.cli.exits import Exit
 from facevalue.cli.results import open_all, unasked_of
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
-from facevalue.view.opened import OpenedRuns
+from facevalue.runs.run_facts import utc_now
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.profile import profile as profile_document
 from tests.cli.conftest import Command
 from tests.runs.test_pictures import own

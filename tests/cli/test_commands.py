@@ -11,9 +11,9 @@ from facevalue.measures.missing_answers import PUBLISHED_RATES
 from facevalue.report import Album, Example
 from facevalue.report.headline import page_of
 from facevalue.report.stored import examples, view_of
-from facevalue.report.stored.asked import question_of
-from facevalue.runs.prepared import default_folder
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.report.stored.first_question import question_of
+from facevalue.runs.preparation import default_folder
+from facevalue.runs.stored_run import StoredRun, answers
 from tests.cli.conftest import Command
 
 SMALL = ("--faces", "4", "--scenarios", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")

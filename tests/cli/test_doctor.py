@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from facevalue import gpus, installed
+from facevalue import gpus, packages
 from facevalue.cli import doctor as command
 from facevalue.cli.exits import Exit
 from facevalue.gpus import parse_gpus
 from tests.cli.conftest import Command
 from tests.test_layers import HEAVY
-from tests.test_startup import COMPUTES, imported_by_command, packages
+from tests.test_startup import COMPUTES, imported_by_command
+from tests.test_startup import packages as packages_of
 
 ROOT = Path(__file__).parents[2]
 OF_DEVELOPERS = {"dev", "servers"}
@@ -31,25 +32,25 @@ def with_packages(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
         "ray[client]>=2.50; extra == 'cluster'",
         "vllm>=0.12; extra == 'vllm'",
     ]
-    monkeypatch.setattr(installed, "requires", lambda _: required)
+    monkeypatch.setattr(packages, "requires", lambda _: required)
 
     def version(name: str) -> str:
         if name not in versions:
             raise metadata.PackageNotFoundError(name)
         return versions[name]
 
-    monkeypatch.setattr(installed, "version", version)
+    monkeypatch.setattr(packages, "version", version)
 
 
 def test_the_extras_are_those_of_the_package_and_each_says_what_it_is_for() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(installed.EXTRAS) == set(declared) - OF_DEVELOPERS
+    assert set(packages.EXTRAS) == set(declared) - OF_DEVELOPERS
     used = {
         extra
         for path in (ROOT / "src").rglob("*.py")
         for extra in re.findall(r'DependencyError\([^)]*, "([a-z]+)"\)', path.read_text())
     }
-    assert used <= set(installed.EXTRAS)
+    assert used <= set(packages.EXTRAS)
 
 
 def test_what_is_missing_is_said_with_the_command_that_brings_it(
@@ -121,4 +122,4 @@ def test_little_disk_is_warned_about(facevalue: Command, monkeypatch: pytest.Mon
 def test_it_fits_one_screen_and_imports_nothing_that_computes(facevalue: Command) -> None:
     assert len(facevalue("doctor").out.splitlines()) <= 30
     modules = imported_by_command("doctor")
-    assert not packages(modules) & (HEAVY | (COMPUTES - {"rich"}))
+    assert not packages_of(modules) & (HEAVY | (COMPUTES - {"rich"}))

@@ -14,7 +14,7 @@ import pytest
 import facevalue as fv
 from facevalue.cli.exits import Exit
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.manifest import read_manifest, write_manifest
 from tests.cli.conftest import Command, Outcome
 

@@ -19,7 +19,7 @@ import pytest
 
 from facevalue.cli import main
 from facevalue.runs.requests import stimulus_columns
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store import scan_responses
 from tests.models.misbehaving import Exchange, Json, Misbehaving
 

@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.runs.failures import failures, quote_line
-from facevalue.runs.stored import ReplyTally, StoredRun, answers
+from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command
 from tests.models.misbehaving import Exchange, Misbehaving

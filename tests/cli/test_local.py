@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store import scan_responses
 from facevalue.store.lease import RunLock
 from facevalue.store.manifest import read_manifest
@@ -152,9 +152,9 @@ def test_a_sample_of_a_study_is_asked(facevalue: Command, folder: Path) -> None:
 def test_a_failed_self_check_stops_the_run_and_is_kept(
     facevalue: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from facevalue.models.hf import loaded
+    from facevalue.models.hf import loading
 
-    monkeypatch.setitem(loaded.TOLERANCES, "float32", 0.0)
+    monkeypatch.setitem(loading.TOLERANCES, "float32", 0.0)
     outcome = run(facevalue, folder, "wrong", "--exact", "--no-sight-check")
     assert outcome.status == 3
     assert "Self-check" in outcome.err

@@ -16,7 +16,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.preparation import Prepared, prepare
 from facevalue.runs.settings import RunSettings
 from facevalue.store import lease
 from facevalue.store import objects as module

@@ -11,9 +11,9 @@ import pytest
 from facevalue import studies
 from facevalue.models.registry import load
 from facevalue.models.sim import PRESETS
-from facevalue.runs.stored import ReplyTally, StoredRun, answers
+from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 from facevalue.stimuli.columns import FORM
-from facevalue.stimuli.drawn import default_cache
+from facevalue.stimuli.drawn_portraits import default_cache
 from tests.cli.answering import answer
 from tests.cli.conftest import Command
 from tests.cli.test_manifest import draw

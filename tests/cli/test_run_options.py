@@ -14,7 +14,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import SettingError, UnknownNameError
-from facevalue.runs.stored import StoredRun, checked_name
+from facevalue.runs.stored_run import StoredRun, checked_name
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command, Outcome
 from tests.models.misbehaving import Exchange, Misbehaving

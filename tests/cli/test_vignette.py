@@ -9,7 +9,7 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies.vignette.pictures import everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
 from tests.cli.conftest import Command

@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.errors import FaceValueError
 from facevalue.runs import RunSettings, run
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from tests.runs.tiny import TinyModel, tiny_study
 from tests.store.flipping import flip_a_bit
 

@@ -19,7 +19,7 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import JudgedWords, WordList
-from facevalue.runs import judged, judged_words, ratings
+from facevalue.runs import judged_texts, judged_words, ratings
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.faults.disk import Dead, Disk
 
@@ -71,11 +71,13 @@ class Lengths:
 
 
 def judge(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str] = TEXTS) -> None:
-    judged.ask(folder, [judged.Doubt(Sorting("job", ("nurse", "chef")), text) for text in texts], Judge(log, delay))
+    judged_texts.ask(
+        folder, [judged_texts.Doubt(Sorting("job", ("nurse", "chef")), text) for text in texts], Judge(log, delay)
+    )
 
 
 def judgments(folder: Path) -> pl.DataFrame:
-    found = judged.read_judgments(folder)
+    found = judged_texts.read_judgments(folder)
     rows = [] if found is None else [(*key, *value) for key, value in found.judgments.items()]
     return pl.DataFrame(sorted(rows), orient="row")
 

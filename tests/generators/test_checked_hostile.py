@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.generators.checked import checked_picture
+from facevalue.generators.picture_checks import checked_picture
 from facevalue.types import Image
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.errors import DataError, FaceValueError, ModelError
 from facevalue.generators.base import GeneratorOptions, PictureRequest
-from facevalue.generators.checked import checked_picture
+from facevalue.generators.picture_checks import checked_picture
 from facevalue.generators.registry import checked_generator, load
 from facevalue.types import Image, Status
 from tests.generators.pictures import Maker, Squares, png

@@ -19,9 +19,9 @@ import polars as pl
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
 from facevalue.report.collect import report
-from facevalue.runs.annotated import annotate
+from facevalue.runs.annotation import annotate
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from tests.combinations.places import furnish
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"

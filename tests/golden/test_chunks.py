@@ -10,8 +10,8 @@ import pytest
 from facevalue.measures.estimates import stack_estimates
 from facevalue.runs import course
 from facevalue.runs.course import Followed
-from facevalue.runs.stored import SAID, ReplyTally, StoredRun
-from facevalue.runs.stored import answers as stored_answers
+from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun
+from facevalue.runs.stored_run import answers as stored_answers
 from tests.golden.cases import RUNS, unpacked
 
 QUICK = ("stylisticbias", "vignette-places", "beauty", "pairs")

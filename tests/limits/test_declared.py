@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.limits.declared import KEYS, parse_limits, read_limits, stated_limits
+from facevalue.limits.limits_file import KEYS, parse_limits, read_limits, stated_limits
 
 WHOLE = """
 # What may be.

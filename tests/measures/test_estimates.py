@@ -26,8 +26,8 @@ from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import Lines, PartContent
 from facevalue.report.blocks.layout import Builder
 from facevalue.report.blocks.view import View
-from facevalue.report.built import sections_of
 from facevalue.report.formatting import Titles, label_of
+from facevalue.report.page_builder import sections_of
 
 GAP = Measure("gap", "Gap", "a - b", "pp", "face", "", comparison=True)
 DESCRIPTORS = ["old", "young"]

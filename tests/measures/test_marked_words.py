@@ -12,7 +12,7 @@ from facevalue.annotations.counts import Tokeniser, WordCounter, WordCounts
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.marked_words import published_words, strict_words, word_log_odds
 from facevalue.measures.multitest import adjust_p
-from facevalue.measures.resampled import LONE_EFFECT
+from facevalue.measures.permutation import LONE_EFFECT
 from tests.reference import reference
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import ModelError, ModelSpecError
-from facevalue.models import _served
+from facevalue.models import _server_model
 from facevalue.models.base import ModelOptions
 from facevalue.models.inspect.adapter import InspectModel
 from facevalue.servers import pool
@@ -149,7 +149,7 @@ def test_a_provider_that_refuses_to_be_cancelled_holds_up_nothing(monkeypatch: p
 def test_a_provider_that_blocks_the_loop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, released = model(timeout=0.3, retries=0), threading.Event()
     assert asked.capabilities
-    monkeypatch.setattr(_served, "_PATIENCE", 0.0)
+    monkeypatch.setattr(_server_model, "_PATIENCE", 0.0)
 
     def block(*_: object) -> Any:
         released.wait(20)

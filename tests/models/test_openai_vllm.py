@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
-from facevalue.models.cached import cached_share
+from facevalue.models.cached_tokens import cached_share
 from facevalue.models.openai import OpenAIModel
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving

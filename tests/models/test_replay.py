@@ -22,9 +22,9 @@ from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.requests import draw_seed
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.reader import count_drawn
 from facevalue.studies import build

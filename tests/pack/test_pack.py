@@ -25,7 +25,7 @@ from facevalue.packing.impact import TEST_DATA, category, impact_table
 from facevalue.packing.sealing import SUMS, faults
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from tests.runs.test_pictures import own
 
 SCHEMA = "schemas/eval.schema.json"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.protocol import own
+from facevalue.protocol import own_studies
 from facevalue.protocol.protocol import Protocol
 from facevalue.studies.registry import find_protocol
 
@@ -43,7 +43,7 @@ class Reader:
 
     def __call__(self, text: str, name: str = "small.toml") -> Protocol:
         (self.folder / name).write_text(text)
-        return own.read(self.folder / name, find_protocol)
+        return own_studies.read(self.folder / name, find_protocol)
 
     def changed(self, before: str, after: str) -> Protocol:
         """The minimal study with a change."""

@@ -19,7 +19,7 @@ from facevalue.report.rehearsal import rehearse
 from facevalue.runs.plan import plan
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from tests.protocol.declarations import declarations
 
 OURS = ("Two estimates have the same labels", "could not be reported")

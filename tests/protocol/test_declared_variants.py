@@ -15,9 +15,9 @@ from facevalue.protocol.variant_files import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.runs import run
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.plan import plan
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Mean
 from facevalue.types import Question
 from tests.protocol.conftest import Reader

@@ -89,7 +89,7 @@ def test_a_study_that_only_describes_leads_with_what_it_describes(read: Reader, 
 
     from facevalue.report import summary
     from facevalue.report.headline import page_of
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
     read(STUDY.replace('[[estimand]]\nstatistic = "shift"\n', ""))
     estimates = fv.run(tmp_path / "small.toml", "sim/strong", tmp_path / "run").estimates()

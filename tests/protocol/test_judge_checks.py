@@ -13,11 +13,11 @@ from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.judges import judge_agreement, moved_share
 from facevalue.report.collect import report
 from facevalue.runs import people
-from facevalue.runs.joined import estimate
-from facevalue.runs.judged import ask
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.judged_texts import ask
 from facevalue.runs.judging import audit_judge
 from facevalue.runs.review_outcomes import reader_review
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader

@@ -10,8 +10,8 @@ from PIL import Image
 from facevalue.models import load
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun
 from tests.measure_keys import by_key
 from tests.protocol.conftest import MINIMAL, Reader
 

@@ -5,8 +5,8 @@ import pytest
 
 from facevalue.answers import NA
 from facevalue.errors import FaceValueError
+from facevalue.protocol.open_answers import Field
 from facevalue.protocol.several_ratings import Measurements
-from facevalue.protocol.written import Field
 from tests.protocol.conftest import MINIMAL, Reader
 
 FIELDS = """kind = "measurements"

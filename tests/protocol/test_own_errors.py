@@ -3,7 +3,7 @@
 import pytest
 
 from facevalue.errors import FaceValueError
-from facevalue.protocol.own import MAX_KEPT
+from facevalue.protocol.own_studies import MAX_KEPT
 from tests.protocol.conftest import MINIMAL, Reader
 
 JOB = '[factor.job]\nlevels = ["nurse", "cook"]'

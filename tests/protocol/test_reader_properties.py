@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import FaceValueError
-from facevalue.protocol import own
+from facevalue.protocol import own_studies
 from facevalue.protocol.sampling import fitting
 from facevalue.protocol.slots import fill_slots, slots
 from facevalue.protocol.toml_tables import lines_of
 from tests.protocol.conftest import MINIMAL
 
-WORDS = st.sampled_from([*own.KEYS, "kind", "shift", "gap", "yes-no", "none", "first", "job", "levels", "", "x"])
+WORDS = st.sampled_from(
+    [*own_studies.KEYS, "kind", "shift", "gap", "yes-no", "none", "first", "job", "levels", "", "x"]
+)
 VALUES = st.recursive(
     st.one_of(WORDS, st.integers(), st.floats(), st.booleans(), st.text(max_size=8)),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=3)),
@@ -42,7 +44,7 @@ def test_any_document_is_a_study_or_one_sentence(data: st.DataObject) -> None:
         part[key] = data.draw(VALUES)
     try:
         text = tomli_w.dumps(document)
-        study = own.parse(text).study()
+        study = own_studies.parse(text).study()
     except FaceValueError:
         return
     assert study.ask(study.design.trials([0]))[0].prompt
@@ -51,7 +53,7 @@ def test_any_document_is_a_study_or_one_sentence(data: st.DataObject) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_no_traceback(text: str) -> None:
     with contextlib.suppress(FaceValueError):
-        own.parse(text)
+        own_studies.parse(text)
 
 
 @given(st.text(max_size=60), st.dictionaries(st.from_regex(r"[a-z]{1,4}", fullmatch=True), st.text(max_size=20)))
@@ -75,7 +77,7 @@ def test_what_fits_is_taken_first_come_first_served(costs: list[int], size: int)
 @settings(deadline=None)
 @given(st.integers(8, 64), st.integers(0, 5))
 def test_samples_hold_whole_units(size: int, seed: int) -> None:
-    study = own.parse(MINIMAL).study()
+    study = own_studies.parse(MINIMAL).study()
     asked = study.design.trials(study.sample(size, seed, 1))
     assert asked.height <= size
     assert asked.group_by("identity", "job").agg(pl.col("first").n_unique())["first"].to_list() == [2] * (

@@ -11,12 +11,12 @@ from polars.testing import assert_frame_equal
 
 from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
-from facevalue.protocol import own
+from facevalue.protocol import own_studies
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from facevalue.studies.registry import find_protocol
 from facevalue.types import OptionValue, Request, Response, Status
@@ -67,7 +67,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.Dat
     declared = {**chosen, "people": "12", "scenario": list(names)}
     return (
         estimates_of(find_protocol("stylisticbias"), package, folder / "package"),
-        estimates_of(own.read(folder / f"{NAME}.toml", find_protocol), declared, folder / "declared"),
+        estimates_of(own_studies.read(folder / f"{NAME}.toml", find_protocol), declared, folder / "declared"),
     )
 
 
@@ -89,7 +89,7 @@ def prompts(study: Study) -> set[tuple[str, str]]:
 
 def test_it_asks_what_the_package_asks() -> None:
     package = find_protocol("stylisticbias").study({"faces": "12"})
-    declared = own.parse(file_text(NAME)).study({"people": "12"})
+    declared = own_studies.parse(file_text(NAME)).study({"people": "12"})
     assert prompts(declared) == prompts(package)
     assert (declared.draws.sampling, declared.draws.seeds) == (package.draws.sampling, package.draws.seeds)
 

@@ -10,16 +10,16 @@ import pytest
 from PIL import Image
 from polars.testing import assert_frame_equal
 
-from facevalue.calibration.declared import calibration_of
+from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.collect import report
 from facevalue.report.rehearsal import rehearse
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.plan import plan
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key

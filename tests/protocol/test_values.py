@@ -9,7 +9,7 @@ import facevalue as fv
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.estimates import label_columns
 from facevalue.protocol.study import Study
-from facevalue.runs.stored import answers
+from facevalue.runs.stored_run import answers
 from tests.protocol.conftest import Reader
 
 PICTURES = """name = "small"

@@ -17,11 +17,11 @@ from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
 from facevalue.report.answer import answer_of_page
 from facevalue.report.blocks.view import View, reading
-from facevalue.report.built import DEFAULT
 from facevalue.report.findings import PageComparisons
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import Headline, page_of
 from facevalue.report.html import LAST
+from facevalue.report.page_builder import DEFAULT
 from facevalue.stimuli.base import Kind
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
 from facevalue.studies.vignette.measures import MEASURES as vignette_measures

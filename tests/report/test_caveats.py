@@ -23,9 +23,9 @@ from facevalue.api.report import Report
 from facevalue.cli.compare import _text as compared_text
 from facevalue.cli.profile import _text as profile_text
 from facevalue.cli.profile import document as profile_document
-from facevalue.limits import gated
-from facevalue.limits.declared import stated_limits
+from facevalue.limits import gate
 from facevalue.limits.formats import as_markdown
+from facevalue.limits.limits_file import stated_limits
 from facevalue.limits.wording import explain_gate
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
@@ -37,12 +37,12 @@ from facevalue.packing.packed_runs import PackedRun
 from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import Built, build_page
 from facevalue.report.collect import collect_report
 from facevalue.report.comparison_page import comparison_page
 from facevalue.report.data import ReportData
 from facevalue.report.findings import findings
 from facevalue.report.html import render, render_template, shown_in
+from facevalue.report.page_builder import Built, build_page
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
@@ -50,13 +50,13 @@ from facevalue.runs.compared_cells import BECAME
 from facevalue.runs.comparison import RunComparison, compare_all
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.model_differences import ModelDifferences
-from facevalue.runs.profiled import StudyRuns
-from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.view import opened
+from facevalue.runs.profiles import StudyRuns
+from facevalue.runs.stored_run import ReplyTally, StoredRun
+from facevalue.view import open_runs
 from facevalue.view.cell import cell_of
 from facevalue.view.estimates import EstimateRows
 from facevalue.view.head import lead
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 
 OPEN, SURE, UNSURE, ALIKE = "open", "sure", "unsure", "alike"
 """What is planted: nothing found; found; found, and equivalent, each with a caveat of its own."""
@@ -244,7 +244,7 @@ def test_a_profile_tells_the_caveat_of_what_holds(measured: Measured, pattern: l
 def test_the_viewer_tells_it_in_every_row(measured: Measured, pattern: list[str]) -> None:
     table = planted(measured.estimates, pattern)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "_take_estimates", lambda _: (table, measured.tally))
+        patch.setattr(open_runs, "_take_estimates", lambda _: (table, measured.tally))
         state = OpenedRuns([measured.run]).state_of_run("0")
         view = state.view
         rows = EstimateRows(view)
@@ -263,14 +263,14 @@ def test_the_viewer_tells_it_in_every_row(measured: Measured, pattern: list[str]
 def test_a_gate_tells_it_of_what_is_beyond_and_of_what_is_allowed(measured: Measured, pattern: list[str]) -> None:
     table = planted(measured.estimates, pattern)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gated, "take_estimates", lambda _: (table, {str(measured.run.folder): measured.tally}))
-        gates = [gated.gate([measured.run], stated_limits([{"findings": allowed}])) for allowed in (0, 1000)]
+        patch.setattr(gate, "take_estimates", lambda _: (table, {str(measured.run.folder): measured.tally}))
+        gates = [gate.gate([measured.run], stated_limits([{"findings": allowed}])) for allowed in (0, 1000)]
     assume(any(gates[0].cells["caveat"]))
-    for gate in gates:
-        told_cells = gate.cells if gate.within else gate.cells.filter(pl.col("outcome") != "within")
+    for decided in gates:
+        told_cells = decided.cells if decided.within else decided.cells.filter(pl.col("outcome") != "within")
         caveats = [caveat for caveat in told_cells["caveat"] if caveat]
-        told(explain_gate(gate), caveats)
-        told(as_markdown(gate), caveats)
+        told(explain_gate(decided), caveats)
+        told(as_markdown(decided), caveats)
 
 
 @few

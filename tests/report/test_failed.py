@@ -8,7 +8,7 @@ import pytest
 from facevalue.report.checks import failed_requests_card
 from facevalue.report.data import RunFacts
 from facevalue.runs import run
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import odd_replies
 from facevalue.types import Request, Response
 from tests.runs.test_odd_replies import STORED, stranger

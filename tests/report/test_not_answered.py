@@ -9,28 +9,28 @@ import pytest
 from rich.console import Console
 
 import facevalue as fv
-from facevalue.limits import gated
-from facevalue.limits.declared import stated_limits
+from facevalue.limits import gate
+from facevalue.limits.limits_file import stated_limits
 from facevalue.report import summary
 from facevalue.report.answer import answer_of_page
 from facevalue.report.audit_page import StudyAnswer
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import Built, build_page, counts_of
 from facevalue.report.collect import gather_report
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.first_screen import facts_of
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import render
+from facevalue.report.page_builder import Built, build_page, counts_of
 from facevalue.report.profile.cells import Outcome
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiled import StudyRuns
+from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
-from facevalue.runs.stored import ReplyTally, StoredRun
-from facevalue.view import opened
+from facevalue.runs.stored_run import ReplyTally, StoredRun
+from facevalue.view import open_runs
 from facevalue.view.head import lead
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.report import made
 
 STOPPED = made.run(planned=1988, asked=995, valid=389, refused=0, ended=None)
@@ -118,7 +118,7 @@ def test_half_that_cannot_be_read_is_told_by_page_and_viewer(tmp_path: Path) -> 
     data, reason = _with_tally(written.data, half), f"{half.asked * 3 // 5} of {half.asked} replies could not be read"
     assert reason in build_page(data).answer.sentence
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "_take_estimates", lambda _: (written.data.estimates, half))
+        patch.setattr(open_runs, "_take_estimates", lambda _: (written.data.estimates, half))
         first = lead(OpenedRuns([run]).state_of_run("0"))
     assert first.verdict == "Not answered"
     assert reason in first.sentences[0]
@@ -137,11 +137,11 @@ def test_a_gate_lets_nothing_pass_of_which_half_cannot_be_read(tmp_path: Path) -
     estimates, tallies = take_estimates([run])
     asked = next(iter(tallies.values())).asked
     limits = stated_limits([{"measure": "shift", "by": ["variation"], "absolute": 0.99}])
-    assert gated.gate([run], limits).within
+    assert gate.gate([run], limits).within
     half = {str(run.folder): ReplyTally(asked, na={"neither": asked - asked // 2})}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gated, "take_estimates", lambda _: (estimates, half))
-        held, allowed = (gated.gate([run], limits, allow_incomplete=allow) for allow in (False, True))
+        patch.setattr(gate, "take_estimates", lambda _: (estimates, half))
+        held, allowed = (gate.gate([run], limits, allow_incomplete=allow) for allow in (False, True))
     assert held.outcome == "not enough data"
     assert "replies could not be read" in " ".join(held.notes)
     assert set(held.cells["why"]) == {

@@ -34,8 +34,8 @@ from facevalue.report.profile.squares import (
 )
 from facevalue.report.sizes import ToldScale
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiled import profile_runs
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.profiles import profile_runs
+from facevalue.runs.stored_run import StoredRun
 from tests.golden.cases import GOLDEN
 
 NAMES = ("stylisticbias-exact", "vignette-places", "hiring-screen")

@@ -7,7 +7,7 @@ from facevalue.runs.audit_plan import Rates
 from facevalue.runs.audit_settings import AuditSettings
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSummary
 from facevalue.types import Request, Response, Status

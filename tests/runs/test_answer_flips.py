@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.runs.answer_flips import AnswerFlips, AnswerSide, compared_answers
 from facevalue.runs.comparison import RunComparison
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 
 SETTINGS: dict[str, Any] = {"attributes": ["eyewear"], "scenarios": ["wealthy"]}
 

@@ -21,7 +21,7 @@ from facevalue.runs.audit_folder import (
     write_audit,
 )
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from tests.runs.tiny import TinyModel, tiny_study
 
 RECORD = AuditRecord(

@@ -17,7 +17,7 @@ from facevalue.runs.audit_plan import Rates, budget_of, dealt_again
 from facevalue.runs.audit_settings import AuditSettings
 from facevalue.runs.audit_studies import AuditWishes, studies_of
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stopping import StopRule

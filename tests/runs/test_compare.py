@@ -18,7 +18,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.compare import _share_units, check_comparable
 from facevalue.runs.compared_cells import RunAgreement, comparable
 from facevalue.runs.comparison import differing_settings, models_note
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS

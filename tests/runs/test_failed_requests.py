@@ -11,10 +11,10 @@ import facevalue as fv
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_column
 from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
 from facevalue.models import load
-from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun
+from facevalue.report.page_builder import build_page
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import collected
 from facevalue.types import Request, Response, Status
 from tests.golden.cases import RUNS, unpacked
@@ -41,7 +41,7 @@ def _estimates(run: StoredRun, monkeypatch: pytest.MonkeyPatch, status: Status) 
             *(pl.when(~is_withheld).then(name).alias(name) for name in ("text", "probs")),
         )
 
-    monkeypatch.setattr("facevalue.runs.stored.collected", withheld)
+    monkeypatch.setattr("facevalue.runs.stored_run.collected", withheld)
     estimates, tallies = estimate([run])
     (tally,) = tallies.values()
     assert tally.na[status.value] >= tally.asked / 8

@@ -17,7 +17,7 @@ from facevalue.runs.in_place import bring_run, describe_unchecked, opened_in_pla
 from facevalue.runs.kept_estimates import digest_of_run, take_estimates
 from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_run import drive
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.store import ranges
@@ -29,7 +29,7 @@ from facevalue.store.shards import shard_paths
 from facevalue.studies import build
 from facevalue.types import Request, Response, Status
 from facevalue.view.documents import document, plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.runs.remote import Notes
 from tests.runs.tiny import TinyModel
 from tests.s3_server import serving

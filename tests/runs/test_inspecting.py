@@ -13,12 +13,12 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, USUAL, PictureRule, read_verdicts
-from facevalue.runs.accepted import Inspections, apply_rules
 from facevalue.runs.export import export
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures, rewritten_sources
+from facevalue.runs.picture_acceptance import Inspections, apply_rules
 from facevalue.runs.pictures import NOT_NAMED, load_shown
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.portraits import sample_identities

@@ -10,7 +10,7 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.seals import digest_of
 from facevalue.store import read_manifest, read_responses
 from facevalue.store.shards import shard_paths

@@ -15,8 +15,8 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_manifest
 from tests.runs.tiny import TinyModel, keys, tiny_study
 

@@ -10,8 +10,8 @@ from facevalue.cli import main
 from facevalue.errors import RunError
 from facevalue.measures.definitions import rows_of
 from facevalue.report.collect import gather
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun
 
 ASKED = ("--dimension", "age", "--activity", "cooking,cycling", "--people", "2")
 PARTS = ("decision", "perception", "stereotype")

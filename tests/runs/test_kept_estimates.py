@@ -9,8 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.runs import joined, kept_estimates
-from facevalue.runs.stored import StoredRun
+from facevalue.runs import joined_runs, kept_estimates
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import ESTIMATES
 
 SMALL: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy"}
@@ -34,7 +34,7 @@ def run(kept: Path, tmp_path: Path) -> StoredRun:
 def estimated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Has an entry for each time that estimates were taken from answers."""
     times: list[int] = []
-    real = joined.estimate
+    real = joined_runs.estimate
 
     def estimate(*given: Any) -> Any:
         times.append(1)

@@ -8,8 +8,8 @@ import pytest
 import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.generators.base import GeneratorCapabilities
-from facevalue.generators.drawn import DrawnGenerator
-from facevalue.generators.planted import PlantedEditor
+from facevalue.generators.drawings import DrawnGenerator
+from facevalue.generators.planted_editors import PlantedEditor
 from facevalue.generators.replay import ReplayedPictures
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.making_study import making_study, of_kinds, picture_kinds
@@ -17,7 +17,7 @@ from facevalue.runs.making import make
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.manifest import made_kind
 from facevalue.studies import protocol

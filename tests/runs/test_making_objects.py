@@ -12,7 +12,7 @@ from facevalue.runs.picture_records import named_records
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.store.album import path_of
 from tests.generators.pictures import Maker, plan

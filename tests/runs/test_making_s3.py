@@ -12,7 +12,7 @@ from facevalue.runs.making import make
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units

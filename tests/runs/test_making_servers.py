@@ -18,7 +18,7 @@ from facevalue.runs.picture_records import stored_records
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify
 from facevalue.servers.server import Waits
 from facevalue.store.album import FolderAlbum

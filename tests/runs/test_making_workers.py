@@ -21,7 +21,7 @@ from facevalue.runs.prepared_making import PreparedMaking, prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.unit_worker import Came, UnitWorker
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
 from facevalue.runs.verify import verify
@@ -112,7 +112,7 @@ def made_apart(prepared: PreparedMaking, job: MakingJob, lose: int = 0) -> Makin
 def test_workers_make_what_one_process_makes_and_ask_for_each_picture_once(url: str, tmp_path: Path, lose: int) -> None:
     outcome = made_apart(prepared_at(url), MakingJob(url, "drawn"), lose)
     alone = prepared_at(tmp_path / "alone")
-    from facevalue.generators.drawn import DrawnGenerator
+    from facevalue.generators.drawings import DrawnGenerator
 
     drawn = DrawnGenerator(GeneratorOptions(), alone.plan.drawn)
     rows = make(alone, drawn, drawn, SilentProgress()).pictures

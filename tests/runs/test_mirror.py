@@ -8,10 +8,10 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.mirror import copy_run, mirror_run
 from facevalue.runs.remote_run import drive
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
 from facevalue.runs.units import Job
 from facevalue.runs.verify import verify

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.runs.joined import short_names
+from facevalue.runs.joined_runs import short_names
 
 PARTS = st.text(st.sampled_from("abg-."), min_size=1, max_size=3)
 MODELS = st.one_of(

@@ -10,7 +10,7 @@ import pytest
 
 from facevalue.errors import ModelError
 from facevalue.runs import RunSettings, run
-from facevalue.runs.stored import ReplyTally, StoredRun, answers
+from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 from facevalue.runs.verify import verify
 from facevalue.store import read_manifest, read_responses, write_manifest
 from facevalue.store.shards import shard_paths, write_shard

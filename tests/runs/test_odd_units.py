@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.unit_worker import read_unit
 from facevalue.runs.verify import verify
 from facevalue.store.objects import Objects

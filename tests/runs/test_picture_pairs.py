@@ -10,10 +10,10 @@ import polars as pl
 
 from facevalue.annotations.review_cards import Packet
 from facevalue.annotations.review_page import order_cards
-from facevalue.given import shipped
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.rated_pictures import DISTINGUISHABLE, MATCHED, RatedPictures
+from facevalue.untrusted_files import shipped
 from tests.reviews import Row, answers_in, filled, rows_of
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))

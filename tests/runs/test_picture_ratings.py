@@ -11,10 +11,10 @@ import pytest
 
 from facevalue.annotations.review_cards import MOST_PICTURES, Packet, view
 from facevalue.errors import DataError
-from facevalue.given import shipped
 from facevalue.protocol.picture_questions import USUAL, PictureQuestions
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.rated_pictures import ALL_FINE, RatedPictures
+from facevalue.untrusted_files import shipped
 from tests.reviews import answers_in, filled, rows_of
 
 VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))

@@ -13,7 +13,7 @@ from facevalue.models import load
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.pictures import CHANGED, GONE, NOT_NAMED, load_shown
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 
 
 def paint(path: Path, seed: int) -> None:

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.errors import DataError
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
@@ -22,7 +22,7 @@ from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.precision import Respondents, UnitSpread

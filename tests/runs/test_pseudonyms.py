@@ -13,7 +13,7 @@ from facevalue.packing.contents import pack
 from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
 from facevalue.types import Question
 from facevalue.view.export import export_folder
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Edsger Dijkstra", "Barbara Liskov", "Donald Knuth")
 STUDY = """

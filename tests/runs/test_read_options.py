@@ -7,7 +7,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.runs.read_options import options_read_alike
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 
 
 @pytest.mark.parametrize("reply", ["(a)", "(b)", "I can't judge people by their looks."])

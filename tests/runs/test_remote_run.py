@@ -22,7 +22,7 @@ from facevalue.runs.pictures import load_shown
 from facevalue.runs.remote_pictures import key_of
 from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.unit_worker import LocalWorkers, UnitWorker, read_unit
 from facevalue.runs.units import Job
 from facevalue.store import lease

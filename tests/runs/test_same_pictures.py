@@ -9,9 +9,9 @@ import pytest
 import facevalue as fv
 from facevalue.report.checks import CardStatus, same_pictures
 from facevalue.report.collect import gather
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.pictures import same_made, same_shown
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from tests.stimuli.test_lookalikes import scene
 

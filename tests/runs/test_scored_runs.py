@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.joined import by_model
+from facevalue.runs.joined_runs import by_model
 from facevalue.runs.kept_estimates import _files
-from facevalue.runs.stored import StoredRun, answers, rebuilt
+from facevalue.runs.stored_run import StoredRun, answers, rebuilt
 from tests.annotations.test_scores import add, stored
 from tests.scored_study import PROTOCOL, run
 

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.limits.declared import DeclaredLimit
-from facevalue.limits.gated import gate
+from facevalue.limits.gate import gate
+from facevalue.limits.limits_file import DeclaredLimit
 from facevalue.measures.definitions import Measure
 from facevalue.measures.instrument import (
     SIGHT_DEPENDENCE,
@@ -25,18 +25,18 @@ from facevalue.measures.instrument import (
 )
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
-from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.report.headline import HeadlineKind
+from facevalue.report.page_builder import build_page
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
 from facevalue.report.sight import STEP
 from facevalue.runs.comparison import compare_all
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.sight import REQUESTS, said_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.store.manifest import read_manifest
 from facevalue.types import Request, Response, Status

@@ -18,7 +18,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
 from facevalue.runs import RunSettings, SilentProgress, stopping
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import prepare
+from facevalue.runs.preparation import prepare
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stopping import Looks, StopRule
 from facevalue.store import read_manifest, read_responses

@@ -11,8 +11,8 @@ from facevalue.errors import DataError
 from facevalue.models._pictures import picture
 from facevalue.report.pictures import smaller
 from facevalue.stimuli.captions import Caption
+from facevalue.stimuli.decoding import picture_on_white
 from facevalue.stimuli.individuals import decode
-from facevalue.stimuli.opened import picture_on_white
 from facevalue.types import Image
 
 SIZE = (64, 48)

@@ -16,8 +16,8 @@ from facevalue.protocol.study import Study
 from facevalue.report.checks import drift_card
 from facevalue.report.data import RunFacts
 from facevalue.runs import RunSettings, run
-from facevalue.runs.joined import estimate
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import scan_responses
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {

@@ -10,9 +10,9 @@ from facevalue.errors import FaceValueError
 from facevalue.report.collect import report
 from facevalue.runs import people
 from facevalue.runs.export import export
-from facevalue.runs.joined import estimate
-from facevalue.runs.judged import ask
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import estimate
+from facevalue.runs.judged_texts import ask
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from facevalue.types import Question
 from tests.protocol.conftest import Reader

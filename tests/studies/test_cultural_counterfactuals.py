@@ -10,10 +10,10 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
 from facevalue.report.collect import report
-from facevalue.runs.annotated import annotate
-from facevalue.runs.joined import estimate
+from facevalue.runs.annotation import annotate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from tests.cli.conftest import Command, facevalue
 from tests.studies.place_sets import place_sets

@@ -11,13 +11,13 @@ import pytest
 
 import facevalue as fv
 from facevalue.generators.base import NULL_EDIT, PictureRequest
-from facevalue.generators.planted import PlantedEditor
+from facevalue.generators.planted_editors import PlantedEditor
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.definitions import rows_of
 from facevalue.protocol.several_ratings import Measurements
 from facevalue.report.collect import editor_facts
 from facevalue.report.data import EditorFacts
-from facevalue.stimuli.drawn import draw_identities
+from facevalue.stimuli.drawn_portraits import draw_identities
 from facevalue.stimuli.portraits.compose import svg
 from facevalue.stimuli.portraits.raster import png
 from facevalue.studies.registry import find_protocol

@@ -14,10 +14,10 @@ from facevalue.models.sim import PRESETS, SimModel
 from facevalue.protocol.study import Study
 from facevalue.report.collect import report
 from facevalue.runs.plan import plan
-from facevalue.runs.prepared import prepare
+from facevalue.runs.preparation import prepare
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies.registry import PUBLISHED
 from tests.studies.random_settings import chosen
 

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.measures.definitions import WITHOUT_NOISE, key_of
 from facevalue.measures.estimates import EstimateTable
-from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias import across_models
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS

@@ -10,7 +10,7 @@ from scipy import stats
 from facevalue.measures.estimates import EstimateTable
 from facevalue.statistics import Estimand, Gap
 from facevalue.statistics.rivals import OTHERS
-from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.estimands import GAPS, broken_down, estimands
 from facevalue.studies.stylisticbias.measures import LABELS

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.measures.estimates import EstimateTable
 from facevalue.statistics.model_scores import ModelScores
-from facevalue.stimuli.drawn import draw_identities, portrait_manifest
+from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS
 from facevalue.studies.stylisticbias.paper_statistics import add_concentration, add_sizes

@@ -15,7 +15,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import plan
-from facevalue.stimuli.drawn import PortraitSource
+from facevalue.stimuli.drawn_portraits import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.measures import LABELS

@@ -9,9 +9,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import facevalue as fv
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.app import application
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.golden.cases import GOLDEN, unpacked
 
 TOKEN, PORT = "a-token-of-tests", 8123

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import RESPONSES_FOLDER
 from facevalue.store.reader import scan_responses, scan_stored
 from facevalue.store.shards import shard_paths, write_shard
@@ -18,7 +18,7 @@ from facevalue.types import Status
 from facevalue.view import answer_index
 from facevalue.view.answer_index import AnswerIndex
 from facevalue.view.answers import QUERY, answers
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 
 SHARDS = 40

@@ -13,14 +13,14 @@ import pytest
 
 from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.runs import kept_estimates
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import ESTIMATES, unwritable, write_whole
 from facevalue.view import background as apart_module
 from facevalue.view import unit_sums
 from facevalue.view.background import run_apart
 from facevalue.view.cell import FAILED
 from facevalue.view.documents import document, plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.unit_sums import GONE, sums_of
 from tests.view.test_arithmetic import cell_of
 

@@ -12,11 +12,11 @@ from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.terms import terms_kept
 from facevalue.runs.course import Followed
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import cell as arithmetic
 from facevalue.view.cell import NOT_SUMS
 from facevalue.view.documents import document, plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.golden.cases import GOLDEN
 from tests.view.conftest import Api
 

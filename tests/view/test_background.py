@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from facevalue.errors import DataError, RunError
-from facevalue.runs.stored import StoredRun
-from facevalue.view import answer_index, opened
+from facevalue.runs.stored_run import StoredRun
+from facevalue.view import answer_index, open_runs
 from facevalue.view.background import Background, NotYetError
 from facevalue.view.documents import document, plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.query import Piece, Search
 from tests.view.conftest import client_of
 
@@ -66,7 +66,7 @@ def test_estimates_that_cannot_be_taken_are_a_sentence(small_run: object, monkey
     def fail(_runs: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(opened, "read_kept_estimates", fail)
+    monkeypatch.setattr(open_runs, "read_kept_estimates", fail)
     runs = OpenedRuns([StoredRun.open(small_run)])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="The estimates could not be taken: the viewer's terminal says why"):
         document(runs, "lead")

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
-from facevalue.runs.stored import StoredRun
+from facevalue.report.page_builder import build_page
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.documents import KINDS, document, plain, to_json
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.view.conftest import Api
 
 

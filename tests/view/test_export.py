@@ -11,11 +11,11 @@ from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError, RunError
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view import export
 from facevalue.view.documents import document, plain
 from facevalue.view.export import export_folder
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.page import POLICY
 
 

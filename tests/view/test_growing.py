@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 import facevalue as fv
-from facevalue.runs.stored import StoredRun
-from facevalue.view import opened
+from facevalue.runs.stored_run import StoredRun
+from facevalue.view import open_runs
 from facevalue.view.documents import document, plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 
 
 def test_a_run_grows_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opened, "_PAUSE", 0.0)
-    monkeypatch.setattr(opened, "_TIMES", 0.0)
+    monkeypatch.setattr(open_runs, "_PAUSE", 0.0)
+    monkeypatch.setattr(open_runs, "_TIMES", 0.0)
     study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios="polite", seeds="1")
     limit, calls = [30], [0]
 

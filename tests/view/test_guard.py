@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.app import POLICY, Viewer, application
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.view.conftest import BASE, PORT, TOKEN
 
 ADDRESSES = ("/", "/viewer.js", "/api/head", "/api/nothing", "/picture/0/0-0", "/nowhere", "/api/answers?n=200")

@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import facevalue as fv
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.export import export_folder
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.view.conftest import client_of
 
 HOSTILE = (

@@ -15,10 +15,10 @@ from facevalue.annotations.review_page import order_cards
 from facevalue.cli.review import review as review_command
 from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
 from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.app import Viewer
 from facevalue.view.documents import plain
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.browser import CHROMIUM, chromium
 from tests.view.conftest import BASE, client_of
 

@@ -6,9 +6,9 @@ from threading import Thread
 
 import pytest
 
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.app import Viewer
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from tests.browser import CHROMIUM, Browser, chromium
 from tests.view.test_pages import SETTLED, complaints
 

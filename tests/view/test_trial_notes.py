@@ -16,12 +16,12 @@ from facevalue.errors import DataError
 from facevalue.protocol.picture_checks import SEAL, TABLE, sealed_verdicts
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.review import ReviewSettings, collect, packet_for, write_review
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view import export
 from facevalue.view.answer_index import index_of
 from facevalue.view.documents import document, plain
 from facevalue.view.export import export_folder
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.pictures import picture_bytes
 from facevalue.view.trial import sorted_texts
 

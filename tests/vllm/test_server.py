@@ -14,7 +14,7 @@ from facevalue.models._chat import read
 from facevalue.models._fallback import exact, response_of
 from facevalue.models._spelling import HALF, join_texts, spelling
 from facevalue.models.base import ModelOptions
-from facevalue.models.cached import cached_share
+from facevalue.models.cached_tokens import cached_share
 from facevalue.models.openai import OpenAIModel
 from facevalue.models.registry import load
 from facevalue.types import Option, Question, Request, Response, Sampling, Status, Stimulus

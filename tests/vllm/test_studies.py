@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.models.cached import cached_share
-from facevalue.runs.stored import ReplyTally, StoredRun, answers
+from facevalue.models.cached_tokens import cached_share
+from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from facevalue.store.manifest import read_manifest
 from tests.cli.conftest import facevalue  # noqa: F401 - a fixture

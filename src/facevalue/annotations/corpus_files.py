@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import check_file
+from facevalue.untrusted_files import check_file
 
 CHUNK = 4 * 2**20
 """Bytes that are read at once."""

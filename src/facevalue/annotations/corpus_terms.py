@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_toml
+from facevalue.untrusted_files import read_file, to_toml
 
 MAX_BYTES = 2**20
 """Largest file of terms."""

@@ -20,7 +20,7 @@ import polars as pl
 from facevalue.annotations import counts as tokenising
 from facevalue.annotations.counts import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_json, to_toml
+from facevalue.untrusted_files import read_file, to_json, to_toml
 
 MAX_BYTES = 16 * 2**20
 """Largest file of word lists."""

@@ -9,7 +9,6 @@ from facevalue.annotations.scorers import LEXICAL, LexicalHostility, Scorer, Sco
 from facevalue.answers import NA, numbers
 from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.given import read_text
 from facevalue.models import load
 from facevalue.models.base import Expecting, ModelOptions
 from facevalue.models.classifiers import load_classifier
@@ -17,6 +16,7 @@ from facevalue.models.moderations import Moderations
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.thinking import after_thinking
 from facevalue.types import Question, Request, Sampling, Status
+from facevalue.untrusted_files import read_text
 
 MENTIONED = (
     "male", "female", "homosexual_gay_or_lesbian", "christian", "jewish", "muslim", "black", "white",

@@ -10,8 +10,8 @@ import polars as pl
 
 from facevalue.annotations.review_cards import is_check, right_answer
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_json
 from facevalue.printable import short
+from facevalue.untrusted_files import read_file, to_json
 
 # Ratings by people, and which of them count by the rules of VisBias, section 3.4.
 

@@ -16,9 +16,9 @@ from markupsafe import Markup
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, ShownPicture, checks_of
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_json
 from facevalue.printable import printable
 from facevalue.store.files import write_whole
+from facevalue.untrusted_files import read_file, to_json
 
 # Packets as files: what raters see, kept so that a review can go on later.
 

@@ -19,10 +19,10 @@ import polars as pl
 import tomli_w
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_file, to_toml
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import SHARD, check_shard, digest_of, sealed, unsealed
 from facevalue.store.files import make_folder, write_whole
+from facevalue.untrusted_files import read_file, to_toml
 
 ANNOTATIONS = Path("annotations")
 """Where scores and other annotations lie in a run folder, each in a folder of its own."""

@@ -4,8 +4,8 @@ import polars as pl
 
 from facevalue.answers._numbers import has_number, negative, read_range
 from facevalue.answers._phrases import REFUSAL, visible_text
-from facevalue.answers._stated import Stated
-from facevalue.answers._stated import parse_column as parse_column_of_numbers
+from facevalue.answers._statements import Stated
+from facevalue.answers._statements import parse_column as parse_column_of_numbers
 from facevalue.answers.base import NA
 
 INFINITY = float("inf")

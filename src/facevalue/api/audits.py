@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.api.calls import own_model, place_of, progress_of
-from facevalue.api.rehearsed import rehearse
+from facevalue.api.rehearsals import rehearse
 from facevalue.api.run import Run
 from facevalue.arguments import check_arguments, split_names
 from facevalue.errors import SettingError
@@ -20,10 +20,10 @@ from facevalue.runs.audit_plan import AuditPlan, Prices, Rates
 from facevalue.runs.audit_settings import AuditConfig, AuditSettings, read_config
 from facevalue.runs.audit_studies import AuditWishes
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import model_in_path
+from facevalue.runs.preparation import model_in_path
 from facevalue.runs.progress import Progress, silence_told
 from facevalue.runs.stopping import StopRule
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 
 # Audits from the options of a command or call: settings, rehearsals, and the report at the end.

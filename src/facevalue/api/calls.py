@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from facevalue.api.rehearsed import rehearse
+from facevalue.api.rehearsals import rehearse
 from facevalue.api.run import Run
 from facevalue.api.study import Study, study
 from facevalue.arguments import check_arguments, checked_path
@@ -23,12 +23,12 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.runs.audit_folder import describe_unasked, runs_of
 from facevalue.runs.begin import begin
 from facevalue.runs.notebook_progress import progress as for_people
-from facevalue.runs.prepared import prepare
+from facevalue.runs.preparation import prepare
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stopping import StopRule
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 
 

@@ -12,9 +12,9 @@ from facevalue.api.calls import place_of, stored_runs, unasked_of
 from facevalue.api.run import Run
 from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import SettingError
-from facevalue.limits.declared import read_limits, stated_limits
-from facevalue.limits.gated import Gate
-from facevalue.limits.gated import gate as held
+from facevalue.limits.gate import Gate
+from facevalue.limits.gate import gate as held
+from facevalue.limits.limits_file import read_limits, stated_limits
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import (
     ComparisonRow,

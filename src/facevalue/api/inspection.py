@@ -13,10 +13,10 @@ from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import RunError
 from facevalue.inspection.aids import places_of
 from facevalue.protocol.picture_checks import USUAL, read_rules
-from facevalue.runs.accepted import Balance, GroupShare, Limit
 from facevalue.runs.inspecting import inspect_pictures as inspect_listed
+from facevalue.runs.picture_acceptance import Balance, GroupShare, Limit
 from facevalue.runs.progress import Progress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.studies.declared.pictures import PROTOCOL
 
 

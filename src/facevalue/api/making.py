@@ -20,7 +20,7 @@ from facevalue.runs.making import make as make_prepared
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import STIMULI
 from facevalue.studies import protocol
 from facevalue.studies.offers import making_of

@@ -12,7 +12,7 @@ from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import ModelError
 from facevalue.models.base import Model, ModelOptions
 from facevalue.models.registry import load
-from facevalue.runs.annotated import annotate_with
+from facevalue.runs.annotation import annotate_with
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.progress import Progress
 from facevalue.types import Question

@@ -11,14 +11,14 @@ from facevalue.arguments import check_arguments, checked_path
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
 from facevalue.records.opening import open_records
-from facevalue.runs import requested
+from facevalue.runs import request_files
 from facevalue.runs.begin import begin
-from facevalue.runs.imported import by_run, prepare_import
-from facevalue.runs.prepared import prepare
+from facevalue.runs.imported_runs import by_run, prepare_import
+from facevalue.runs.preparation import prepare
 from facevalue.runs.progress import Progress
-from facevalue.runs.requested import Requested
+from facevalue.runs.request_files import Requested
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 
 
 @check_arguments
@@ -68,7 +68,9 @@ def write_requests(
     chosen = study if isinstance(study, Study) else study_of(study)
     settings = RunSettings(sample=sample, seed=seed, exact=exact, name=name)
     prepared = prepare(chosen.compiled, model, checked_path(folder), settings, interventions)
-    return requested.write_requests(prepared.study, model, form, checked_path(folder), prepared.settings, max_tokens)
+    return request_files.write_requests(
+        prepared.study, model, form, checked_path(folder), prepared.settings, max_tokens
+    )
 
 
 @check_arguments

@@ -4,9 +4,9 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from facevalue.report.built import build_page
 from facevalue.report.data import ReportData
 from facevalue.report.html import first_screen
+from facevalue.report.page_builder import build_page
 
 _HEIGHT = 620  # pixels
 

@@ -12,12 +12,12 @@ from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import DataError, FaceValueError
 from facevalue.printable import html_table
 from facevalue.runs.export import wide_chunks
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.kept_estimates import are_kept
 from facevalue.runs.mirror import mirror_run
 from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import Sound, verify
 from facevalue.types import Image
 

@@ -6,7 +6,7 @@ from os import PathLike, fspath
 import polars as pl
 
 from facevalue import studies
-from facevalue.api.rehearsed import rehearse
+from facevalue.api.rehearsals import rehearse
 from facevalue.arguments import check_arguments
 from facevalue.errors import UnknownNameError
 from facevalue.models.base import IMAGE_TOKENS
@@ -164,7 +164,7 @@ class Study:
         return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"
 
     def _repr_html_(self) -> str:
-        from facevalue.api.displayed import study_html  # noqa: PLC0415 - pictures are not needed to choose a study
+        from facevalue.api.study_html import study_html  # noqa: PLC0415 - pictures are not needed to choose a study
 
         return study_html(self.compiled)
 

@@ -11,7 +11,7 @@ import polars as pl
 from scipy import special, stats
 
 from facevalue.answers.sorting import stand_in
-from facevalue.calibration.planted import PlantedCondition, replies
+from facevalue.calibration.planted_answers import PlantedCondition, replies
 from facevalue.calibration.trials import AuditTrials
 from facevalue.errors import DataError
 from facevalue.measures.definitions import rows_of

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.definitions import key_of, rows_of

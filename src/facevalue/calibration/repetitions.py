@@ -21,8 +21,8 @@ import scipy
 import facevalue
 from facevalue import studies
 from facevalue.calibration.audits import Audits, Pair, cell_records, compare_audits
-from facevalue.calibration.declared import calibration_of
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.forks import end_with_parent
 from facevalue.measures.definitions import rows_of
 from facevalue.protocol.offers import Track

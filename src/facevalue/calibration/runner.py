@@ -23,7 +23,7 @@ from facevalue.calibration.families import (
     detection_share,
     page,
 )
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import TABLE, Audit, Comparison, Truth, Workshop, audits_of
 from facevalue.errors import NothingComparedError
 from facevalue.measures.definitions import key_of, rows_of

@@ -13,7 +13,7 @@ from facevalue.models._sim_text import FIELDS, FILLED, KEYWORDS, LISTED, SENTENC
 from facevalue.models.sim import REFUSAL
 
 if TYPE_CHECKING:
-    from facevalue.calibration.planted import DrawnAudit
+    from facevalue.calibration.planted_answers import DrawnAudit
 
 Codes = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ from facevalue.arguments import split_names
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.models.base import ModelOptions
-from facevalue.runs.annotated import annotate_with
+from facevalue.runs.annotation import annotate_with
 from facevalue.runs.rich_progress import RichProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 
 

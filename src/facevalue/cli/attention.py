@@ -19,7 +19,7 @@ from facevalue.report.formatting import html_element
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.requests import RequestBuilder
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.store import read_responses
 from facevalue.store.files import make_folder, write_whole
@@ -95,7 +95,7 @@ def attention(
     path = _path(model, opened)
     trials_shown = list(_shown_trials(opened, numbers))
     from facevalue.models.hf.attention import AttentionReader  # noqa: PLC0415 - torch takes seconds to import
-    from facevalue.models.hf.loaded import DTYPES, load_model  # noqa: PLC0415
+    from facevalue.models.hf.loading import DTYPES, load_model  # noqa: PLC0415
 
     dtype = opened.facts.model_settings.get("dtype") if model is None else None
     reader = AttentionReader(load_model(path, dtype=str(dtype) if dtype in DTYPES else None))

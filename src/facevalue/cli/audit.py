@@ -24,7 +24,7 @@ from facevalue.runs import RichProgress, RunSummary
 from facevalue.runs.audit import AuditOutcome, ModelAudit
 from facevalue.runs.audit_plan import AuditBudget, AuditPlan, PlannedStudy
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import silence_told
 from facevalue.runs.rich_progress import duration, short
 from facevalue.terminal import terminal

@@ -15,8 +15,8 @@ from facevalue.annotations.corpus_terms import CorpusCounts, builtin, read_terms
 from facevalue.cli.output import Document, Output
 from facevalue.cli.schema import Row
 from facevalue.errors import DataError
-from facevalue.given import check_file
 from facevalue.measures.group_shares import corpus_skew
+from facevalue.untrusted_files import check_file
 
 _ENDS = ("", "_low", "_high")
 

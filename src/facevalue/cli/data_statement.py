@@ -9,12 +9,12 @@ from typing import ClassVar
 
 from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
-from facevalue.given import read_file, read_text
 from facevalue.runs.croissant import FILE, ListFile, Rights
 from facevalue.runs.data_statement import data_statement
 from facevalue.runs.made_list import stated_before, to_file, write_made_statement
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.store.files import write_whole
+from facevalue.untrusted_files import read_file, read_text
 
 _LONGEST_CITATION = 2**16
 

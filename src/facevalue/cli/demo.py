@@ -15,16 +15,16 @@ from facevalue.cli.running import execute
 from facevalue.models import load
 from facevalue.protocol.offers import Demo
 from facevalue.runs import RunSettings
-from facevalue.runs.prepared import Prepared
-from facevalue.runs.stored import StoredRun
-from facevalue.stimuli.drawn import default_cache, draw_all
+from facevalue.runs.preparation import Prepared
+from facevalue.runs.stored_run import StoredRun
+from facevalue.stimuli.drawn_portraits import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
 from facevalue.studies import protocol as protocol_of
 from facevalue.studies.offers import example
 from facevalue.terminal import terminal
 
 if TYPE_CHECKING:
-    from facevalue.report.built import PlantedEffect
+    from facevalue.report.page_builder import PlantedEffect
 
 SHOWN = 8
 """Rows of the table, the largest planted effects first."""
@@ -74,8 +74,8 @@ def demo(out: Path) -> Output[DemoDocument]:
     run, page = str(out / "run"), out / "report.html"
     if summary.status is Exit.INTERRUPTED:
         return Output(DemoDocument(run, "", offer.model, ()), status=summary.status)
-    from facevalue.report.built import planted_effects  # noqa: PLC0415
     from facevalue.report.collect import report  # noqa: PLC0415 - templates take their time
+    from facevalue.report.page_builder import planted_effects  # noqa: PLC0415
 
     written = report([StoredRun.open(out / "run")], page)
     estimates = read_estimates(out / "run" / ESTIMATES, study)
@@ -103,8 +103,8 @@ def demo(out: Path) -> Output[DemoDocument]:
 
 def _table(offer: Demo, rows: "Sequence[PlantedEffect]") -> Table:
     """Make a table of what was planted in these very pictures, beside what the audit found."""
-    from facevalue.report.built import count_found_effects  # noqa: PLC0415
     from facevalue.report.formatting import interval, number  # noqa: PLC0415
+    from facevalue.report.page_builder import count_found_effects  # noqa: PLC0415
 
     table = Table(
         title="Planted and found",

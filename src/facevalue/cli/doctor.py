@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from facevalue import __version__, installed, plugins
+from facevalue import __version__, packages, plugins
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.gpus import Gpu, gpus
-from facevalue.installed import APART, Extra, Package
+from facevalue.packages import APART, Extra, Package
 from facevalue.places import cache_folder
 
 if TYPE_CHECKING:
@@ -67,17 +67,17 @@ class DoctorDocument(Document):
 
 def doctor() -> Output[DoctorDocument]:
     """Look at this installation; nothing that computes is imported, and no network is used."""
-    extras = installed.extras()
+    extras = packages.extras()
     missing = [extra.name for extra in extras if not extra.complete and extra.name not in APART]
-    torch = installed.installed_version("torch")
+    torch = packages.installed_version("torch")
     document = DoctorDocument(
         platform.python_version(),
         f"{platform.system()} {platform.machine()}",
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         _memory(),
-        installed.required_packages(),
+        packages.required_packages(),
         extras,
-        installed.install_command(missing) if missing else "",
+        packages.install_command(missing) if missing else "",
         gpus(),
         torch,
         None if torch is None else not torch.endswith(_CPU),

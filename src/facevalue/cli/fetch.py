@@ -6,7 +6,7 @@ from facevalue.cli.output import Output, WrittenFiles
 from facevalue.errors import SettingError
 from facevalue.places import is_url
 from facevalue.report.formatting import quantity
-from facevalue.runs.fetched import fetch_run
+from facevalue.runs.fetch import fetch_run
 from facevalue.shell_commands import shell_command
 
 

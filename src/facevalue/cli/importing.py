@@ -8,7 +8,7 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.cli.running import RunDocument, execute
 from facevalue.records.opening import open_records
-from facevalue.runs.imported import by_run, prepare_import
+from facevalue.runs.imported_runs import by_run, prepare_import
 
 _AGAIN = "The same command with a fuller record fills them in."
 

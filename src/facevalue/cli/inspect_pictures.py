@@ -15,8 +15,8 @@ from facevalue.errors import SettingError
 from facevalue.inspection.aids import places_of
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, REASONS, TABLE, USUAL, read_rules
 from facevalue.report.formatting import chance_with_sign
-from facevalue.runs.accepted import Acceptance, Balance, GroupShare, Limit
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
+from facevalue.runs.picture_acceptance import Acceptance, Balance, GroupShare, Limit
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.shell_commands import shell_command
 

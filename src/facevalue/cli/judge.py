@@ -11,12 +11,12 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.runs.judged import FOLDER
-from facevalue.runs.judged import ReplyKind as Verdict
+from facevalue.runs.judged_texts import FOLDER
+from facevalue.runs.judged_texts import ReplyKind as Verdict
 from facevalue.runs.judged_words import FOLDER as WORDS
 from facevalue.runs.judging import JudgedLists, JudgedTexts
 from facevalue.runs.judging import judge as judge_run
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.api.rehearsed import rehearse
+from facevalue.api.rehearsals import rehearse
 from facevalue.cli.output import Document, Output
 from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
@@ -142,7 +142,7 @@ def plan(
     sampled = choices["sample"] is not None and study.planned.precision is not None
     if detect is not None or pilot is not None or sampled or compare:
         from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
-        from facevalue.runs.stored import StoredRun  # noqa: PLC0415
+        from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
         run = None if pilot is None else StoredRun.open(pilot)

@@ -8,8 +8,8 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.protocol.protocol import Protocol
 from facevalue.records.batches import FORMS
-from facevalue.runs.prepared import prepare
-from facevalue.runs.requested import write_requests
+from facevalue.runs.preparation import prepare
+from facevalue.runs.request_files import write_requests
 from facevalue.runs.settings import RunSettings
 from facevalue.shell_commands import shell_command
 from facevalue.types import OptionValue

@@ -21,10 +21,10 @@ from facevalue.places import is_url
 from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
-from facevalue.runs.joined import names_for_people, rename_models
+from facevalue.runs.joined_runs import names_for_people, rename_models
 from facevalue.runs.mirror import REPORT, publish_file
 from facevalue.runs.reply_counts import counts_by_model
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
 
 
@@ -163,9 +163,9 @@ def measure(
 
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
     """The answer as the report has it."""
-    from facevalue.report.built import build_page  # noqa: PLC0415 - templates are not needed for people
     from facevalue.report.collect import collect_report  # noqa: PLC0415
     from facevalue.report.compared_table import compared_kinds  # noqa: PLC0415
+    from facevalue.report.page_builder import build_page  # noqa: PLC0415 - templates are not needed for people
 
     page = build_page(collect_report(runs, estimates, tallies).data)
     return MeasuredAnswer(

@@ -65,7 +65,7 @@ def review(
         raise click.UsageError("Say where the packets go (--out DIR), or give --collect FILE.")
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - slow to import
     from facevalue.runs.review import ReviewSettings, packet_for, write_review  # noqa: PLC0415
-    from facevalue.runs.stored import StoredRun  # noqa: PLC0415
+    from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
     settings = ReviewSettings(
         task=task, sample=sample, seed=seed, sorting=sorting, score=score, naming=naming, least_kl=least_kl,
@@ -86,7 +86,7 @@ def _collect_reviews(
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
     from facevalue.runs.review import collect  # noqa: PLC0415 - slow to import
-    from facevalue.runs.stored import StoredRun  # noqa: PLC0415
+    from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
     opened = StoredRun.open(run, pictures=pictures)
     outcome = collect(opened, paths, threshold)

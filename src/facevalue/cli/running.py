@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 
-from facevalue.api.rehearsed import rehearse
+from facevalue.api.rehearsals import rehearse
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import log_to_file
 from facevalue.cli.output import Document, Output
@@ -19,9 +19,9 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.runs import Progress, RichProgress, RunSettings, RunSummary
 from facevalue.runs.begin import begin
 from facevalue.runs.failures import AGAIN, failures
-from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.preparation import Prepared, prepare
 from facevalue.runs.stopping import StopRule
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.shell_commands import shell_command
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue

@@ -11,8 +11,8 @@ from rich.text import Text
 from facevalue.cli.output import Document, Output
 from facevalue.printable import printable
 from facevalue.runs.in_place import opened_in_place
-from facevalue.runs.stored import StoredRun
-from facevalue.view.opened import RunState
+from facevalue.runs.stored_run import StoredRun
+from facevalue.view.open_runs import RunState
 from facevalue.view.trial import ReplyRow, Trial, trial_of
 
 

@@ -16,7 +16,7 @@ from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.formatting import shown_settings
 from facevalue.report.trend_page import HEADS, cell_rows, trend_sentence
 from facevalue.runs.audit_folder import describe_unasked
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.trend import StudyTrend, Trend, audits_below, runs_below
 from facevalue.runs.trend import trend as trend_of
 

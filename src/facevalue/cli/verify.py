@@ -11,7 +11,7 @@ from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError
 from facevalue.runs.audit_folder import runs_of
 from facevalue.runs.mirror import mirror_run
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify as check
 
 

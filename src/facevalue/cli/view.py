@@ -14,7 +14,7 @@ from facevalue.cli.results import open_all, unasked_of
 from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.runs.audit_folder import is_audit
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 
 # Memory of a process that stays: what libraries free goes back to the system soon. Imported before those libraries.
 

@@ -9,7 +9,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.runs.begin import job_of
 from facevalue.runs.making import MakingOutcome, made_by
 from facevalue.runs.making_model import MakingJob
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.runs.progress import Progress
 from facevalue.runs.remote_run import drive

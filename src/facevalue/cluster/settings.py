@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.protocol.toml_tables import TomlTable, lines_of
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 _MOST_BYTES = 2**20
 _MOST_WORKERS = 10_000

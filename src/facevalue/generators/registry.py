@@ -10,7 +10,7 @@ from typing import Any
 from facevalue import plugins
 from facevalue.errors import FaceValueError, ModelError, ModelSpecError, UnknownNameError
 from facevalue.generators.base import GeneratorCapabilities, GeneratorOptions, PictureGenerator
-from facevalue.generators.drawn import DrawnGenerator
+from facevalue.generators.drawings import DrawnGenerator
 from facevalue.printable import first_line, printable, quote
 from facevalue.stimuli.base import Kind, Source
 
@@ -53,7 +53,7 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
     if kind in KINDS and not name:
         raise ModelSpecError(f"{spec!r} names no generator: write {kind}/{KINDS[kind]}.")
     if kind == "sim":
-        from facevalue.generators.planted import PlantedEditor  # noqa: PLC0415 - imported when asked for
+        from facevalue.generators.planted_editors import PlantedEditor  # noqa: PLC0415 - imported when asked for
 
         if options.settings or options.size:
             raise ModelSpecError(f"{spec} takes no settings and no size: its name says what it does.")

@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 
 from facevalue.errors import DataError, ModelSpecError
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, GeneratorOptions, PictureRequest
-from facevalue.given import read_file
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import MEDIA_TYPES
 from facevalue.types import Image, Status
+from facevalue.untrusted_files import read_file
 
 
 class ReplayedPictures:

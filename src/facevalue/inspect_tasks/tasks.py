@@ -19,7 +19,7 @@ from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.inspect_log import ASKED
 from facevalue.runs.checks import check_options, check_shown
-from facevalue.runs.imported import asked_of
+from facevalue.runs.imported_runs import asked_of
 from facevalue.runs.requests import TrialNumbers
 from facevalue.runs.settings import RunSettings
 from facevalue.types import OptionValue

@@ -17,7 +17,7 @@ from facevalue.models.inspect.calls import messages
 from facevalue.protocol.study import Study
 from facevalue.records.base import StudyAsked, content_of
 from facevalue.records.inspect_log import CONTENT
-from facevalue.runs.imported import study_asked
+from facevalue.runs.imported_runs import study_asked
 from facevalue.runs.requests import RequestBuilder, draw_seed, picture_share
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.store.writer import to_frame

@@ -68,9 +68,9 @@ def of_folder(folder: Path, device: str | None) -> ExpressionAid:
     ModelError
         It is neither, or a text is longer than what it reads.
     """
-    from facevalue.models.hf import loaded, picture_models  # noqa: PLC0415 - torch takes seconds to import
+    from facevalue.models.hf import loading, picture_models  # noqa: PLC0415 - torch takes seconds to import
 
-    if folder.is_dir() and not hasattr(loaded.configuration(folder), "text_config"):
+    if folder.is_dir() and not hasattr(loading.configuration(folder), "text_config"):
         classifier = picture_models.HFPictureClassifier(folder, device)
         return ExpressionAid(
             classifier.name, classifier.digest, classifier.labels, lambda view: classifier.probabilities(view.picture)

@@ -14,7 +14,7 @@ from facevalue.protocol.offers import CellComparison
 from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
 from facevalue.runs.comparison import MODEL, differing_settings, models_note
 from facevalue.runs.requests import stimulus_columns
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 
 _LOOKED_AT = 24  # trials whose pictures are looked at, by digest
 _NUMBERS = ("low", "high", "se", "bound_low", "bound_high", "method", "detail")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as Xml
 
 from facevalue import __version__
-from facevalue.limits.gated import Gate, LimitResult
+from facevalue.limits.gate import Gate, LimitResult
 from facevalue.limits.wording import cell_lines, conclusion, name_of, summary, value_of
 from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import in_markdown, printable

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.limits.declared import DeclaredLimit
+from facevalue.limits.limits_file import DeclaredLimit
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.multitest import leads_page
 from facevalue.measures.pairs import to_array

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from facevalue.limits.declared import DeclaredLimit
+from facevalue.limits.limits_file import DeclaredLimit
 from facevalue.measures.caveats import add_caveat, caveat_of, counted_caveats
 from facevalue.measures.definitions import unit_name
 from facevalue.measures.intervals import NOT_MEASURABLE
@@ -13,7 +13,7 @@ from facevalue.measures.verdicts import LimitOutcome, Verdict
 from facevalue.report.formatting import number
 
 if TYPE_CHECKING:
-    from facevalue.limits.gated import Gate, LimitResult
+    from facevalue.limits.gate import Gate, LimitResult
 
 _LISTED = 20  # estimates of a limit
 _INCOMPLETE = "The run, or its baseline, has not ended: what was asked lies within, and a part was not asked."

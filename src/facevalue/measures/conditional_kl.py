@@ -26,7 +26,7 @@ import scipy
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval, kl_bounds, share_ranges
-from facevalue.measures.resampled import FIRST_SHUFFLES, by_shuffles
+from facevalue.measures.permutation import FIRST_SHUFFLES, by_shuffles
 from facevalue.measures.uncertainty import Bounds, unknown_bounds
 
 _FINE = 20.0  # steps of the sum per nat and form, a fraction of what it varies by without any association

@@ -21,7 +21,7 @@ from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interva
 from facevalue.measures.estimators import level_ranks
 from facevalue.measures.missing_data_bounds import average_bounds
 from facevalue.measures.pairs import to_array
-from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, by_shuffles
+from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, by_shuffles
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
 Codes = npt.NDArray[np.int64]

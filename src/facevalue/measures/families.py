@@ -38,12 +38,12 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import TYPED_LABELS, condition, label_columns
 from facevalue.measures.multitest import ADJUSTMENTS, adjust_within
 from facevalue.measures.pairs import to_array
 from facevalue.measures.verdicts import check_margin
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 FAMILY_KINDS = ("confirmatory", "exploratory")
 ANY_LABEL = "*"

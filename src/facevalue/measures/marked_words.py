@@ -17,7 +17,7 @@ import scipy
 from facevalue.annotations.counts import WordCounts
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.resampled import FIRST_SHUFFLES, Deals, by_shuffles
+from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, by_shuffles
 
 THRESHOLD, FIRST = 1.96, 20
 """As published: z above the threshold, the first so many words."""

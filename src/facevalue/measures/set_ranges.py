@@ -32,8 +32,8 @@ from facevalue.measures.cluster_bootstrap import (
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import ONE_CLUSTER_ONLY, IntervalKind, name_method, name_unmeasured
 from facevalue.measures.missing_data_bounds import range_bounds
+from facevalue.measures.permutation import MOST_SHUFFLES, by_shuffles
 from facevalue.measures.proportions import effective_size, wilson_interval
-from facevalue.measures.resampled import MOST_SHUFFLES, by_shuffles
 from facevalue.measures.shift import wider_estimates
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor, no_floor
 

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models._chat import ServerReply, body, encode_images, read
-from facevalue.models._served import EncodedRequest, Manner, Served
+from facevalue.models._server_model import EncodedRequest, Manner, Served
 from facevalue.models.base import ModelOptions
 from facevalue.servers.connections import Connections, target_of
 from facevalue.servers.server import Failure, Server, Waits

@@ -18,7 +18,7 @@ import numpy as np
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._recorded import ROWS, Recording, digest, recording
+from facevalue.models._recorded_answers import ROWS, Recording, digest, recording
 from facevalue.models.base import Capabilities
 from facevalue.types import Question, Request, Response, Sampling, Status
 

@@ -19,10 +19,9 @@ import polars as pl
 
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError, SettingError
-from facevalue.given import to_toml
-from facevalue.limits.declared import read_limits
 from facevalue.limits.formats import as_junit, as_markdown
-from facevalue.limits.gated import Gate, gate
+from facevalue.limits.gate import Gate, gate
+from facevalue.limits.limits_file import read_limits
 from facevalue.limits.wording import summary
 from facevalue.packing.cyclonedx import cyclonedx
 from facevalue.packing.every_eval_ever import every_eval_ever
@@ -50,8 +49,9 @@ from facevalue.runs.audit_folder import (
 )
 from facevalue.runs.croissant import ListFile
 from facevalue.runs.data_statement import data_statement
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import PREREGISTRATION, write_whole
+from facevalue.untrusted_files import to_toml
 
 # Map of clauses: which file of a pack speaks to which clause of a law or standard, and what it does not cover.
 

@@ -9,7 +9,7 @@ from typing import Any
 from facevalue.measures.caveats import add_caveat, caveat_of
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.printable import in_markdown
-from facevalue.report.built import build_page
+from facevalue.report.page_builder import build_page
 
 # RO-Crate 1.1 of a pack: its files, what each is, and what made them.
 

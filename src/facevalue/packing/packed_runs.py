@@ -19,10 +19,10 @@ from facevalue.packing.sealing import sha256_of
 from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.runs.audit_folder import AuditRecord
-from facevalue.runs.joined import short_names
+from facevalue.runs.joined_runs import short_names
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pseudonyms import Pseudonyms
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.files import PLACES
 from facevalue.store.manifest import to_document
 from facevalue.store.shards import shard_paths

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from facevalue.errors import DataError
-from facevalue.given import check_file
 from facevalue.packing.zip_layout import BLOCK, read_layout
+from facevalue.untrusted_files import check_file
 
 SUMS = "SHA256SUMS"
 """Name of the list, in the form that `sha256sum -c` reads."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.look import Of
     from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
+    from facevalue.protocol.open_answers import Amount, Field, Fields, Salary, Text
     from facevalue.protocol.outside_scores import Outside, ScoredText
     from facevalue.protocol.page import Findings, Notes, Page, Section
     from facevalue.protocol.picture_sources import DataSet, Edits
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.text_files import read_texts
-    from facevalue.protocol.written import Amount, Field, Fields, Salary, Text
     from facevalue.statistics.precision import Precision, UnitSpread
 
 __all__ = [
@@ -151,6 +151,6 @@ __getattr__, __dir__ = lazy_names(
             "Watched",
         ),
         "facevalue.protocol.text_files": ("read_texts",),
-        "facevalue.protocol.written": ("Amount", "Field", "Fields", "Salary", "Text"),
+        "facevalue.protocol.open_answers": ("Amount", "Field", "Fields", "Salary", "Text"),
     },
 )

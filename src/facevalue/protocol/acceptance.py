@@ -11,10 +11,10 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.instrument import INSTRUMENT
+from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import Options
 from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.tasks import TASK, Task
-from facevalue.protocol.written import outside_of
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins
 from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score, Unsigned

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import check_apart
-from facevalue.answers.presented import presented_as
+from facevalue.answers.option_nouns import presented_as
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place

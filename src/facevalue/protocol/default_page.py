@@ -19,11 +19,11 @@ from facevalue.protocol.facets import FAVOURS, IMPLICIT, NEITHER, ONE_PERSON, TW
 from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.named_lists import NamedList
+from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.outside_scores import NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Reply
 from facevalue.protocol.tasks import TASK, Task
-from facevalue.protocol.written import Text, outside_of
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.rivals import ALIKE, LEVELS_MEAN, OTHERS

@@ -12,8 +12,8 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.group_spread import group_spreads
 from facevalue.measures.shift import shift_cells
+from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import FIRST, LETTER, Options, Reply
-from facevalue.protocol.written import outside_of
 from facevalue.statistics.answer_arrays import AnswerArrays, balanced_means
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.sets import Sets

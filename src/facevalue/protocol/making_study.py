@@ -14,10 +14,9 @@ import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.errors import DataError
-from facevalue.given import read_file
 from facevalue.measures.cells import MissingBy
 from facevalue.protocol.asks import ORDERING, Ask
-from facevalue.protocol.compiled import TAKEN
+from facevalue.protocol.compiler import TAKEN
 from facevalue.protocol.making import (
     IMAGE,
     PATH,
@@ -28,12 +27,12 @@ from facevalue.protocol.making import (
     existing_paths,
     requested_pictures,
 )
+from facevalue.protocol.open_answers import WrittenReply
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.stimuli import UNITS
 from facevalue.protocol.study import Draws, Study
-from facevalue.protocol.written import WrittenReply
 from facevalue.statistics.answer_arrays import counted_column
 from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand
@@ -45,6 +44,7 @@ from facevalue.stimuli.images import MAX_BYTES
 from facevalue.stimuli.manifest import PICTURE_KIND
 from facevalue.store.manifest import CHOICES
 from facevalue.types import OptionValue, Question, Sampling, Status, Stimulus
+from facevalue.untrusted_files import read_file
 
 if TYPE_CHECKING:
     from facevalue.protocol.look import Look

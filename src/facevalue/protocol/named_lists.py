@@ -10,9 +10,9 @@ import polars as pl
 from facevalue.answers import lists
 from facevalue.answers.base import NA, NA_DTYPE
 from facevalue.errors import DataError
+from facevalue.protocol.open_answers import WrittenReply
 from facevalue.protocol.outside_scores import ENTRIES, Outside
 from facevalue.protocol.replies import whole_answers
-from facevalue.protocol.written import WrittenReply
 from facevalue.statistics.statistic import Score
 
 LENGTH, OUTSIDE, LIST = "length", "outside", "list"

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from facevalue.given import shipped
 from facevalue.types import OptionValue, Question, Sampling
+from facevalue.untrusted_files import shipped
 
 if TYPE_CHECKING:
     import polars as pl

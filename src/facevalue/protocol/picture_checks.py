@@ -23,7 +23,6 @@ from typing import ClassVar, Self
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
@@ -31,6 +30,7 @@ from facevalue.protocol.making import IMAGE
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import read_placed
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 # Pictures that were checked: which of a list passed, as a folder of checks holds it, and lists without the others.
 

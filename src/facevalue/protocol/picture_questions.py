@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from facevalue.given import records
+from facevalue.untrusted_files import records
 
 MADE, EDITED = "made", "edited"
 """Kinds of pictures that a question may be about: those made from a text, and those edited from others."""

@@ -126,7 +126,7 @@ class Protocol:
         if not self.estimands:
             raise DataError(f"The study {self.name!r} estimates nothing: add an estimand, in a file [[estimand]].")
         if self.columns is tuple:
-            from facevalue.protocol.compiled import columns_of  # noqa: PLC0415 - it needs Polars
+            from facevalue.protocol.compiler import columns_of  # noqa: PLC0415 - it needs Polars
 
             columns = partial(columns_of, self.stimuli, list(self.asks.values()), self.estimands)
             object.__setattr__(self, "columns", columns)
@@ -219,7 +219,7 @@ class Protocol:
         if self.build is not None:
             study = self.build(options, manifest)
             return replace(study, extras=self.extras, page=study.page or self.page)
-        from facevalue.protocol.compiled import compile_study  # noqa: PLC0415 - it needs this module
+        from facevalue.protocol.compiler import compile_study  # noqa: PLC0415 - it needs this module
 
         study = compile_study(self, options, manifest)
         if not self.variants:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import shipped
+from facevalue.untrusted_files import shipped
 
 # Tables of answers that authors released, read with a sentence for whatever is wrong with them.
 

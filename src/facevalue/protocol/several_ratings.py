@@ -11,8 +11,8 @@ from facevalue.answers import NA, NA_DTYPE, rated_scales
 from facevalue.answers.base import statuses
 from facevalue.answers.json_fields import folded_key
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.protocol.open_answers import STATED, Fields, WrittenReply, read_fields
 from facevalue.protocol.replies import whole_answers
-from facevalue.protocol.written import STATED, Fields, WrittenReply, read_fields
 from facevalue.statistics.statistic import Score
 from facevalue.types import Status
 
@@ -31,7 +31,7 @@ class Measurements(Fields):
 
     Examples
     --------
-    >>> from facevalue.protocol.written import Field
+    >>> from facevalue.protocol.open_answers import Field
     >>> reply = Measurements({"shift": Field("%", 0, 100), "zoom": Field("%", -50, 50)})
     >>> replies = pl.DataFrame({"text": ["shift: 0.5\nshift_of_face: 9", '{"zoom": -1}']})
     >>> reply.read(replies).select("shift", "zoom").rows()

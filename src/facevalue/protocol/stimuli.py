@@ -15,7 +15,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import APART, NO_PICTURE, Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn import (
+from facevalue.stimuli.drawn_portraits import (
     CONTROL,
     FULL_BODY,
     PortraitSource,

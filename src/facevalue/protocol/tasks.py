@@ -14,10 +14,10 @@ from facevalue.measures.definitions import Measure, rows_of
 from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.instrument import SIDE_SCORE, instrument_measures
+from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.protocol.written import outside_of
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, Gathering, counted_column
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_text
 from facevalue.protocol.toml_tables import TomlTable
+from facevalue.untrusted_files import read_file, to_text
 
 MOST_BYTES = 64 * 1024
 """Largest file of a text."""

@@ -21,11 +21,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.prompts.variants import KEYS, Variant, check_distinct
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 MAX_BYTES = 256 * 1024
 """Largest file of interventions."""

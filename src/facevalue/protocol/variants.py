@@ -21,7 +21,7 @@ from facevalue.measures.paired_changes import ChangeSet, add_readings, reduce_es
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import PLAIN, Variant, check_distinct
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.compiled import asked_variants, compile_study
+from facevalue.protocol.compiler import asked_variants, compile_study
 from facevalue.protocol.conditions import FACTOR, READING, Conditions, varied_design
 from facevalue.protocol.kept_answers import COLUMNS, MOST_ROWS, Groups, KeptAnswers, UnitNames, grouped, left_out
 from facevalue.protocol.replies import Options

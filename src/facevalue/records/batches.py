@@ -9,7 +9,7 @@ from typing import Any
 from facevalue.errors import DataError, SettingError
 from facevalue.models._chat import ONLY_THOUGHTS, Dialect, ServerReply, body, encode_images, is_nothing, status_of
 from facevalue.models._chat import read as read_completion
-from facevalue.models._recorded import digest
+from facevalue.models._recorded_answers import digest
 from facevalue.records.base import Record, RecordedReply, checked_dict, checked_list, count_of, text_of
 from facevalue.records.lines import CustomId, index_answers, loader
 from facevalue.servers.payload import as_json

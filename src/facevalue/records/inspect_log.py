@@ -13,9 +13,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import pyarrow as pa
 
 from facevalue.errors import DataError
-from facevalue.given import check_file, to_json
 from facevalue.models._chat import ServerReply, without_cut_thinking
-from facevalue.models._recorded import digest
+from facevalue.models._recorded_answers import digest
 from facevalue.models.inspect.providers import AskedModel
 from facevalue.models.inspect.replies import PROBS, reply_of, text_said
 from facevalue.records.base import (
@@ -33,6 +32,7 @@ from facevalue.redaction import without_secrets
 from facevalue.servers.refusals import is_refusal
 from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Status
+from facevalue.untrusted_files import check_file, to_json
 
 # Members of a zip file from strangers: sizes bounded, checksums compared, Zstandard read where Python cannot.
 

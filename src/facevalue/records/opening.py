@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DataError
-from facevalue.given import nearest, read_file, to_json
 from facevalue.records.base import Record, checked_dict
 from facevalue.records.batches import anthropic_batch, openai_batch
 from facevalue.records.inspect_log import inspect_document, inspect_log
 from facevalue.records.lines import first_object
+from facevalue.untrusted_files import nearest, read_file, to_json
 
 _MOST = 10_000  # files of a folder
 _MOST_JSON = 512 * 2**20  # bytes of a record that is one JSON document

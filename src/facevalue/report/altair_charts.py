@@ -12,8 +12,8 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.formatting import writing
 from facevalue.report.headline import page_of
-from facevalue.runs.joined import names_for_people, rename_models, study_of
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
+from facevalue.runs.stored_run import StoredRun
 
 if TYPE_CHECKING:
     import altair

@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.errors import FaceValueError
-from facevalue.models.cached import cached_share
+from facevalue.models.cached_tokens import cached_share
 from facevalue.parquet import read_table
 from facevalue.printable import printable
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
@@ -22,7 +22,6 @@ from facevalue.protocol.study import Study
 from facevalue.records.model import MISMATCHED
 from facevalue.report.answer import answer_of_page
 from facevalue.report.blocks.as_json import page_json
-from facevalue.report.built import build_page
 from facevalue.report.checks import AUDIT
 from facevalue.report.data import (
     Album,
@@ -39,17 +38,18 @@ from facevalue.report.findings import PageComparisons
 from facevalue.report.formatting import Titles
 from facevalue.report.headline import HeadlineKind, page_of
 from facevalue.report.html import write, write_json
+from facevalue.report.page_builder import build_page
 from facevalue.report.stored import examples, view_of
-from facevalue.report.stored.asked import question_of, questions
+from facevalue.report.stored.first_question import question_of, questions
 from facevalue.runs.failures import quote_line
-from facevalue.runs.joined import names_for_people, rename_models, study_of
+from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.model_differences import ModelDifferences, answer, model_differences
 from facevalue.runs.picture_ratings import with_ratings
 from facevalue.runs.pictures import COMPARED, SAME
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.review_outcomes import reviewed_findings, reviewed_reading
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.runs.units import run_numbers
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.persons import persons_of

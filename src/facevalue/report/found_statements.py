@@ -7,10 +7,10 @@ import polars as pl
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.built import build_page
 from facevalue.report.collect import gather_report
 from facevalue.report.findings import LeadComparison, findings, row
-from facevalue.runs.stored import StoredRun
+from facevalue.report.page_builder import build_page
+from facevalue.runs.stored_run import StoredRun
 
 
 def found_statements(runs: Sequence[StoredRun]) -> pl.DataFrame:

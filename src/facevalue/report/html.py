@@ -38,15 +38,15 @@ from facevalue.report.blocks.content import (
     TableHead,
     TextContent,
 )
-from facevalue.report.built import build_page
 from facevalue.report.checks import Card, CardStatus, kind_cautions, planted_bias_card
 from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
 from facevalue.report.first_screen import facts_of, in_a_line
 from facevalue.report.formatting import keep_on_line
 from facevalue.report.headline import Headline, HeadlineKind
+from facevalue.report.page_builder import build_page
 from facevalue.report.pictures import data_uri
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import write_whole
 
 # Words that not everyone knows: what each means, and where a page explains it.

@@ -4,7 +4,7 @@ import base64
 import io
 
 from facevalue.errors import DataError
-from facevalue.stimuli.opened import picture_on_white
+from facevalue.stimuli.decoding import picture_on_white
 
 LONGEST = 288
 """Longest side of an embedded picture in pixels."""

@@ -20,7 +20,7 @@ from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.sets import APART
 from facevalue.stimuli.base import Kind
 from facevalue.store.manifest import INTERVENTIONS

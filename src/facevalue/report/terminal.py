@@ -25,7 +25,7 @@ from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.findings import LeadComparison, PageComparisons, row
 from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance, writing
 from facevalue.report.headline import SHORT, HeadlineKind, page_of, verdict_of
-from facevalue.report.judged import declared_families, margin_lines
+from facevalue.report.judgment_basis import declared_families, margin_lines
 from facevalue.runs.reply_counts import ReplyCounts
 
 # Ranking of the strongest comparisons as a table, as wide as the terminal allows.

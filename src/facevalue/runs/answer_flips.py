@@ -26,7 +26,7 @@ from facevalue.protocol.kept_answers import COLUMNS, SEED, Groups, UnitNames
 from facevalue.protocol.study import Study
 from facevalue.runs.pictures import TrialPictures, load_shown
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.types import Option, Question

@@ -12,7 +12,6 @@ from facevalue.errors import ModelError, RunError, SettingError
 from facevalue.models.base import Model
 from facevalue.places import folder_or_url
 from facevalue.protocol.study import LeftOut, Study
-from facevalue.runs.asked import utc_now
 from facevalue.runs.audit_folder import (
     AuditedStudy,
     AuditRecord,
@@ -36,12 +35,13 @@ from facevalue.runs.audit_plan import (
 from facevalue.runs.audit_settings import AuditSettings, check_same
 from facevalue.runs.audit_studies import StudyOfAudit, studies_of
 from facevalue.runs.checks import check_limits
-from facevalue.runs.prepared import Prepared, prepare
+from facevalue.runs.preparation import Prepared, prepare
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.requests import TrialNumbers
+from facevalue.runs.run_facts import utc_now
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stopping import can_stop, requests_saved
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.store.files import MANIFEST
 from facevalue.store.lease import Lease, RunLock

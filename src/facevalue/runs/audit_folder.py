@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import tomli_w
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import to_toml
 from facevalue.places import folder_or_url, is_url
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.asked import utc_now
+from facevalue.runs.run_facts import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
 from facevalue.store.manifest import MAX_BYTES, without_none
@@ -21,6 +20,7 @@ from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import to_toml
 
 AUDIT = "audit.toml"
 RUNS = "runs"

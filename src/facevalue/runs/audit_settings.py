@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_text, to_toml
 from facevalue.places import is_url
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.runs.audit_folder import AuditRecord
@@ -13,6 +12,7 @@ from facevalue.runs.audit_plan import AuditBudget, Prices, Rates, budget_of, che
 from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, read_margins, recorded_margins
 from facevalue.runs.stopping import StopRule
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import read_text, to_toml
 
 # File of an audit's settings: what is on the command line, prices of models, settings and margins of studies.
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from facevalue.models.base import Model, ModelOptions
 from facevalue.runs.making_model import MakingJob
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import Progress
 from facevalue.runs.remote_run import drive
 from facevalue.runs.runner import run

@@ -33,9 +33,9 @@ from facevalue.runs.compared_cells import (
     compared_measures,
 )
 from facevalue.runs.course import Followed
-from facevalue.runs.joined import repeated
+from facevalue.runs.joined_runs import repeated
 from facevalue.runs.judged_differences import judged_together
-from facevalue.runs.stored import ReplyTally, StoredRun, answers
+from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 
 # Two runs beside each other, cell by cell, such as a model that sees and a language model that is told.
 

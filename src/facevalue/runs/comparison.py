@@ -32,9 +32,9 @@ from facevalue.runs.audit_folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
 from facevalue.runs.export import check_format, write_streamed
-from facevalue.runs.joined import by_study, short_names
+from facevalue.runs.joined_runs import by_study, short_names
 from facevalue.runs.judged_differences import judged_together
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import STUDY_TEXT, sampling_sent

@@ -11,7 +11,7 @@ from facevalue.errors import RunError
 from facevalue.parquet import read_table
 from facevalue.protocol.study import Study
 from facevalue.runs.requests import Index, TrialNumbers
-from facevalue.runs.stored import describe_bad_rows, odd_rows
+from facevalue.runs.stored_run import describe_bad_rows, odd_rows
 from facevalue.store.files import MANIFEST
 from facevalue.store.manifest import RunManifest
 from facevalue.store.schema import STATUS

@@ -11,7 +11,7 @@ from facevalue.design import units
 from facevalue.hashing import question_hash
 from facevalue.protocol.conditions import FACTOR
 from facevalue.runs.requests import stimulus_columns
-from facevalue.runs.stored import SAID, ReplyTally, StoredRun, answers
+from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun, answers
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.sight import Sight
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from facevalue.csv_text import write_csv
 from facevalue.errors import RunError, SettingError
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
 
 # Tables that are written chunk by chunk, as Parquet, CSV or JSON Lines.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from facevalue.places import cache_folder
 from facevalue.runs.mirror import bring_tables, current_mirror, listed_run, number_of_unit
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.manifest import write_manifest

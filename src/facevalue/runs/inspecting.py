@@ -19,12 +19,12 @@ from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.making import PATH
 from facevalue.protocol.picture_checks import REASONS, SEAL, TABLE, USUAL, PictureRule, sealed_verdicts
-from facevalue.runs.accepted import Acceptance, Inspections, apply_rules, joint_levels
 from facevalue.runs.begin import begin
-from facevalue.runs.prepared import prepare
+from facevalue.runs.picture_acceptance import Acceptance, Inspections, apply_rules, joint_levels
+from facevalue.runs.preparation import prepare
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, image_files
 from facevalue.store.files import STIMULI, write_placed, write_whole

@@ -12,7 +12,7 @@ from facevalue.answers.listed_words import Flagged, ListKind, Named, combine_rep
 from facevalue.errors import RunError
 from facevalue.models.base import Model
 from facevalue.protocol.offers import JudgedWords, WordList
-from facevalue.runs.judged import ask_judge, check_judge, read_rows, recover
+from facevalue.runs.judged_texts import ask_judge, check_judge, read_rows, recover
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.lease import RunLock
 from facevalue.types import Request, Response

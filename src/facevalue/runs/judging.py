@@ -30,11 +30,11 @@ from facevalue.models.base import Model
 from facevalue.protocol.offers import JudgedWords
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.study import Study
-from facevalue.runs.judged import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
+from facevalue.runs.judged_texts import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.judged_words import WordsOutcome, ask_words, judged_by
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.people import read_people, sample_texts, table_of, texts_of
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies.offers import lacking
 
 # Estimates of a run's judge: its agreement with people, what people alone say, and its bias by group words.

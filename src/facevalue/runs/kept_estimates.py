@@ -22,9 +22,9 @@ from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, estima
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol import picture_checks
 from facevalue.protocol.study import Study
-from facevalue.runs.joined import estimate
+from facevalue.runs.joined_runs import estimate
 from facevalue.runs.mirror import place_of
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.files import (
     ESTIMATES,
     MANIFEST,

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError
-from facevalue.given import read_file, to_json
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.places import run_of
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, with_sources
@@ -21,17 +20,18 @@ from facevalue.runs.data_statement import Provenance, data_statement
 from facevalue.runs.mirror import mirror_run
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.picture_records import named_records, outdated_edits
-from facevalue.runs.prepared import Prepared
+from facevalue.runs.preparation import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import read_kept
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.manifest import MAX_BYTES, PICTURE_KIND, read_parquet
 from facevalue.store.album import path_of
 from facevalue.store.files import STIMULI, read_placed, write_placed, write_whole
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.studies.offers import making_offer
 from facevalue.types import Status
+from facevalue.untrusted_files import read_file, to_json
 
 # Data statements of pictures that were made, from what the run that made them holds, and of lists of one's own.
 

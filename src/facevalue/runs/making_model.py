@@ -12,9 +12,8 @@ import polars as pl
 
 from facevalue.errors import DataError, ModelError, RunError, SettingError
 from facevalue.generators.base import GeneratedPicture, GeneratorOptions, PictureGenerator
-from facevalue.generators.checked import CheckedPicture, checked_picture
+from facevalue.generators.picture_checks import CheckedPicture, checked_picture
 from facevalue.generators.registry import DRAWN, kind_of, load
-from facevalue.given import to_json
 from facevalue.models.base import Capabilities, Finding, Sharing, checked_facts
 from facevalue.parquet import read_table
 from facevalue.printable import quote
@@ -41,6 +40,7 @@ from facevalue.store.manifest import CHOICES
 from facevalue.store.objects import Objects
 from facevalue.studies.offers import making_offer
 from facevalue.types import Request, Response, Status
+from facevalue.untrusted_files import to_json
 
 _LONGEST = 32_000  # characters of a revised prompt
 _MOST_RETRIES = 1_000

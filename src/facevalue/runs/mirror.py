@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_file, to_json
 from facevalue.seals import digest_of
 from facevalue.store.files import (
     ASIDE,
@@ -27,6 +26,7 @@ from facevalue.store.manifest import MAX_BYTES, RunManifest, write_manifest
 from facevalue.store.objects import ListedObject, Objects
 from facevalue.store.remote import RUN, cached_folder, checked, listed_units, make_private, run_under, unit_data
 from facevalue.store.shards import UNREADABLE, inspect, shard_path, shard_paths
+from facevalue.untrusted_files import read_file, to_json
 
 REPORT = "report.html"
 _INDEX = ".objects.json"

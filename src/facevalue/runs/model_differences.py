@@ -11,8 +11,8 @@ from facevalue.errors import DataError, RunError
 from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.definitions import SHARES
 from facevalue.measures.verdicts import Verdict
-from facevalue.runs.joined import by_model
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.joined_runs import by_model
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.measures.definitions import Measure

@@ -10,7 +10,7 @@ import polars as pl
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.judged import (
+from facevalue.runs.judged_texts import (
     SCHEMA,
     Doubts,
     Judgment,
@@ -22,7 +22,7 @@ from facevalue.runs.judged import (
 )
 from facevalue.runs.review_outcomes import ReviewKey
 from facevalue.runs.review_replies import STRATUM, StratifiedSample
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store.lease import RunLock
 
 FOLDER = Path("annotations", "people")

@@ -22,7 +22,7 @@ from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUE
 from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
 from facevalue.runs.rated_pictures import PictureAnswers, RatedPictures, pair_answers, pair_cards, rated_pictures
 from facevalue.runs.ratings import FOLDER, read_kept
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.images import image_files
 from facevalue.store.files import STIMULI
 from facevalue.studies.declared.pictures import PROTOCOL as CHECKS

@@ -13,7 +13,7 @@ from facevalue.models.base import Called, checked_facts
 from facevalue.parquet import read_table
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, SOURCE, requested_pictures
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.album import album_at, path_of
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import collected, scan_responses, scan_stored

@@ -15,7 +15,7 @@ from facevalue.protocol.making import IMAGE, PATH, SOURCE
 from facevalue.protocol.sources import root_of
 from facevalue.protocol.study import Study
 from facevalue.runs.requests import RequestBuilder
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import image_files
 from facevalue.store import read_responses

@@ -7,7 +7,7 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.protocol.study import Study
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread
 
 ALPHA, POWER = 0.05, 0.8

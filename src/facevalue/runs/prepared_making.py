@@ -13,13 +13,12 @@ import polars as pl
 
 from facevalue.errors import ModelSpecError, RunError, SettingError
 from facevalue.generators.base import PictureGenerator, PictureRequest
-from facevalue.generators.checked import checked_picture
-from facevalue.given import read_file
+from facevalue.generators.picture_checks import checked_picture
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, SOURCE, PicturePlan, existing_paths, requested_pictures
 from facevalue.protocol.making_study import MADE_FOR, asked_pictures, making_study, of_kinds
 from facevalue.runs.picture_records import outcome_text
-from facevalue.runs.prepared import Prepared, check_prices
+from facevalue.runs.preparation import Prepared, check_prices
 from facevalue.runs.settings import RunSettings
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import MAX_BYTES
@@ -28,6 +27,7 @@ from facevalue.store.album import PictureAlbum
 from facevalue.store.files import MANIFEST, PICTURES, STIMULI
 from facevalue.store.objects import checked_url
 from facevalue.types import Image, OptionValue, Request, Response, Status
+from facevalue.untrusted_files import read_file
 
 # Desk of a making: which pictures can be asked for now, and which wait for those that they are edited from.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from facevalue.protocol.study import Study
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import FORM

@@ -18,7 +18,6 @@ import polars as pl
 
 from facevalue.errors import ModelError, RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.asked import asked_run, table_of, utc_now
 from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.completion import Completion, without_answer
@@ -27,10 +26,11 @@ from facevalue.runs.mirror import mirror_run
 from facevalue.runs.progress import Progress, silence_told
 from facevalue.runs.remote_pictures import put_pictures
 from facevalue.runs.requests import TrialNumbers
+from facevalue.runs.run_facts import asked_run, table_of, utc_now
 from facevalue.runs.session import RunSession, RunTally, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import new_sight, sight_of_run
-from facevalue.runs.stored import StoredRun, describe_bad_rows, odd_rows
+from facevalue.runs.stored_run import StoredRun, describe_bad_rows, odd_rows
 from facevalue.runs.unit_worker import Came, facts_of, read_unit
 from facevalue.runs.units import (
     Fact,

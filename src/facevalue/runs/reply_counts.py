@@ -11,7 +11,7 @@ from facevalue.answers import NA
 from facevalue.protocol.study import Study
 from facevalue.runs.completion import missing_reasons
 from facevalue.runs.failures import quote_line
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.thinking import after_thinking
 from facevalue.types import Option, Question
 

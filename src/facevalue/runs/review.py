@@ -16,7 +16,6 @@ from facevalue.annotations.review_answers import packet_of, read_answers
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size, item_id
 from facevalue.annotations.review_page import write_page
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.given import read_text
 from facevalue.measures.rater_agreement import THRESHOLD, all_agreements, as_rater, drawn_by_score, fleiss_kappa
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.making_study import MAKING
@@ -42,8 +41,9 @@ from facevalue.runs.review_outcomes import (
 )
 from facevalue.runs.review_replies import reply_packet
 from facevalue.runs.shown_pictures import pictures_of
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store.files import make_folder
+from facevalue.untrusted_files import read_text
 
 # Scored texts before people: some of each range of scores, and how far people and the scorer agree (C.2).
 

@@ -13,7 +13,7 @@ from facevalue.design.sampling import mix
 from facevalue.errors import DataError
 from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.review_outcomes import ReviewKey
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.thinking import after_thinking
 from facevalue.types import Question

@@ -14,7 +14,7 @@ from facevalue.runs.rated_pictures import RatedPictures
 from facevalue.runs.ratings import FOLDER
 from facevalue.runs.review import CollectedReview, offer_of
 from facevalue.runs.review_outcomes import FINDING_KINDS, ReaderReview
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 
 Row = Mapping[str, str | int | float | bool | None]
 """A row of a table whose columns depend on the study."""

@@ -18,7 +18,6 @@ from facevalue.errors import RunError
 from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
-from facevalue.runs.asked import asked_run, facts_of_model, table_of
 from facevalue.runs.audit_folder import check_no_audit
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion, missing_reasons
@@ -26,10 +25,11 @@ from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.progress import Progress, SilentProgress, silence_told
 from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, unparsed_of
 from facevalue.runs.requests import RequestBuilder, TrialNumbers
+from facevalue.runs.run_facts import asked_run, facts_of_model, table_of
 from facevalue.runs.session import RunSession, SessionCounts, check_same_run
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import look, new_sight, sight_of_run
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.stream import RequestStream
 from facevalue.runs.units import Fact
 from facevalue.store.files import LISTS, MANIFEST, PREREGISTRATION, ROOTS, STIMULI, make_folder, write_whole

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from facevalue.errors import FaceValueError, RunError
-from facevalue.models.cached import COUNTS, cached_share
+from facevalue.models.cached_tokens import COUNTS, cached_share
 from facevalue.protocol.study import Study
-from facevalue.runs.asked import other_server, utc_now
 from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.pictures import COMPARED, SAME, same_shown
 from facevalue.runs.progress import Meter, Progress, Snapshot, silence_told
 from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
 from facevalue.runs.rich_progress import conclusion_line
+from facevalue.runs.run_facts import other_server, utc_now
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.sight import said_of
 from facevalue.runs.stopping import Looks
@@ -28,7 +28,7 @@ from facevalue.store.sight import Sight
 from facevalue.types import Response, Status
 
 if TYPE_CHECKING:
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
 
 # Limits at which a run stops: its cost, and its share of replies without a valid answer.

@@ -10,7 +10,7 @@ from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.picture_questions import SHOWN
 from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 
 PICTURES = (IMAGE, "image_1", "image_2")
 """Columns of answers that say which pictures were shown."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from facevalue.protocol.study import Study
-    from facevalue.runs.stored import StoredRun
+    from facevalue.runs.stored_run import StoredRun
 
 DECIDED = "decided"
 _FIRST = 0.04
@@ -155,7 +155,7 @@ def leading(run: "StoredRun") -> "pl.DataFrame":
     import polars as pl  # noqa: PLC0415
 
     from facevalue.measures.multitest import leads_page  # noqa: PLC0415
-    from facevalue.runs.joined import estimate  # noqa: PLC0415
+    from facevalue.runs.joined_runs import estimate  # noqa: PLC0415
 
     comparisons = estimate([run])[0].filter(pl.col("family").is_not_null() & pl.col("verdict").is_not_null())
     lead, tested = run.study.estimates.lead, comparisons.filter(pl.col("p").is_not_null())

@@ -12,7 +12,7 @@ from facevalue.runs.audit_studies import StudyOfAudit
 from facevalue.runs.plan import plan
 from facevalue.runs.power import detected_by_all, expected_spread, reaches_of
 from facevalue.runs.stopping import StopRule, can_stop
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread
 
 PILOT_UNITS, LEAST_PILOT, MOST_PILOT = 6, 300, 2_000

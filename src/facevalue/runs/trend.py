@@ -32,9 +32,9 @@ from facevalue.runs.compared_cells import (
     signed_measures,
 )
 from facevalue.runs.comparison import differing_settings, run_names
-from facevalue.runs.joined import by_study, repeated
+from facevalue.runs.joined_runs import by_study, repeated
 from facevalue.runs.judged_differences import adjusted_anew, taken_apart
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import MANIFEST
 
 # Runs of a history: those below a folder, or named one by one, put together by study in the order of their dates.

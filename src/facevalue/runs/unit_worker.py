@@ -16,18 +16,18 @@ from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import ModelError, RunError
 from facevalue.models import Model, load
 from facevalue.models.base import Finding, Holding, Noting, Sharing
-from facevalue.models.cached import COUNTS
+from facevalue.models.cached_tokens import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
-from facevalue.runs.asked import facts_of_model
 from facevalue.runs.checks import check_limits
 from facevalue.runs.completion import missing_reasons
 from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
 from facevalue.runs.reply_counts import LOOKED_AT, UnparsedReplies, unparsed_of
 from facevalue.runs.requests import Chunk, RequestBuilder
+from facevalue.runs.run_facts import facts_of_model
 from facevalue.runs.sight import look
 from facevalue.runs.stream import OpenRequests
 from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash

@@ -26,9 +26,9 @@ import resvg_py
 
 from facevalue.errors import DataError
 from facevalue.stimuli.blank import NOTHING
+from facevalue.stimuli.decoding import open_picture
 from facevalue.stimuli.forms_lettering import Lettering, source, tidy, width
 from facevalue.stimuli.images import FORMATS, MAX_PIXELS, Kept
-from facevalue.stimuli.opened import open_picture
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.stimuli.pairs import MIN_SIDE, Pixels
 from facevalue.types import Image, Stimulus

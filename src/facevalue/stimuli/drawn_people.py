@@ -13,7 +13,6 @@ import numpy.typing as npt
 from PIL import Image
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import records, shipped
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.drawn_signs import SIGNS
 from facevalue.stimuli.noto.artwork import artwork, on_white
@@ -25,6 +24,7 @@ from facevalue.stimuli.noto.scenes import ACTIVITIES, NOT_DRAWN, scene_svg
 from facevalue.stimuli.portraits import RENDERER_VERSION, Identity, PortraitCache, png
 from facevalue.stimuli.portraits import shapes as portrait_shapes
 from facevalue.stimuli.portraits.compose import VIEWS, layers
+from facevalue.untrusted_files import records, shipped
 
 # Drawn identities of VIGNETTE (Table 6): how each is drawn, and why the others are not.
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_text
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.manifest import SUFFIXES
+from facevalue.untrusted_files import read_text
 
 MAX_FILES = 1_000_000
 """Most files below a folder."""

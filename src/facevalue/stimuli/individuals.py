@@ -10,8 +10,8 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind, Source
+from facevalue.stimuli.decoding import open_picture
 from facevalue.stimuli.images import Kept, image_files, read_header
-from facevalue.stimuli.opened import open_picture
 from facevalue.stimuli.pairs import HEIGHT, MAX_SIDE, Pixels, check_shape, rgb, scaled_size
 
 if TYPE_CHECKING:

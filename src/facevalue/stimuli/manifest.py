@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
-from facevalue.given import check_file, read_text, to_json
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.columns import PUBLIC, Column, lacking
 from facevalue.stimuli.faults import Fault, Faults, ManifestError
+from facevalue.untrusted_files import check_file, read_text, to_json
 
 MEDIA_TYPES = {
     ".png": "image/png",

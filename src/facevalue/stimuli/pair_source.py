@@ -11,9 +11,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind, factors_of
+from facevalue.stimuli.decoding import picture_on_white
 from facevalue.stimuli.images import FileSource, Kept, content_hash
 from facevalue.stimuli.individuals import Individuals
-from facevalue.stimuli.opened import picture_on_white
 from facevalue.stimuli.pairs import Composition, encode, first_is_left, side_by_side
 from facevalue.types import Image, Stimulus
 

@@ -14,10 +14,10 @@ from types import MappingProxyType
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_text
 from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.stimuli.patterns import Levels, PathPattern
+from facevalue.untrusted_files import read_text
 
 RACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"Black": (), "Caucasian": (), "East Asian": (), "Hispanic": (), "Indian": ()}

@@ -13,8 +13,8 @@ import PIL.Image
 import PIL.ImageOps
 
 from facevalue.errors import DataError
+from facevalue.stimuli.decoding import eight_bits, has_sixteen_bits, on_white
 from facevalue.stimuli.images import FORMATS, ImageFiles, content_hash, read_header
-from facevalue.stimuli.opened import eight_bits, has_sixteen_bits, on_white
 
 SIDE = 32
 """Side of the small view of a picture, in pixels."""

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.given import read_file
 from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.manifest import SUFFIXES
 from facevalue.stimuli.sets import Listing, image_ids
 from facevalue.stimuli.shards import SUFFIX, read_shards, shards_below
+from facevalue.untrusted_files import read_file
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import read_file
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.store.files import PICTURES, make_folder, sync_folder, write_whole
 from facevalue.store.objects import Objects
 from facevalue.types import Image
+from facevalue.untrusted_files import read_file
 
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
 

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from facevalue.errors import RunError, SettingError
-from facevalue.given import read_file
+from facevalue.untrusted_files import read_file
 
 MANIFEST = "run.toml"
 STIMULI = "manifest.parquet"

@@ -20,12 +20,12 @@ from typing import IO
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import to_json
 from facevalue.store.files import RESPONSES_FOLDER, unwritable
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.schema import RESPONSES, TIMED
 from facevalue.store.shards import next_number, write_shard
+from facevalue.untrusted_files import to_json
 
 # Notes of outcomes in object storage, written at once: what comes is stored in units, and a kill would lose one.
 

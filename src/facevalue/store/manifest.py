@@ -18,11 +18,11 @@ from typing import Any
 import tomli_w
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import nearest, read_file, to_toml
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, write_whole
 from facevalue.store.sight import Sight, sight_document, sight_of_document
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
+from facevalue.untrusted_files import nearest, read_file, to_toml
 
 FORMAT = 2
 MAX_BYTES = 64 * 2**20

@@ -14,7 +14,6 @@ from typing import Any, Literal, overload
 import polars as pl
 
 from facevalue.errors import DataError, RunError
-from facevalue.given import to_json
 from facevalue.parquet import parquet_bytes
 from facevalue.places import MAKING_FOLDER, cache_folder
 from facevalue.stimuli.images import MAX_BYTES, bring_to
@@ -23,6 +22,7 @@ from facevalue.store.files import RESPONSES_FOLDER, STIMULI, make_folder, write_
 from facevalue.store.manifest import RunManifest, of_document, to_document
 from facevalue.store.objects import ListedObject, Objects, Tag, checked_url
 from facevalue.store.schema import FORMAT
+from facevalue.untrusted_files import to_json
 
 # Lists of pictures in object storage: brought into the cache, and each picture of them when it is first looked for.
 

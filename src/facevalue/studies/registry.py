@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from facevalue import plugins
 from facevalue.errors import DataError, PluginError, UnknownNameError
-from facevalue.given import to_toml
 from facevalue.places import is_study_file
 from facevalue.plugins import Plugin
 from facevalue.protocol.offers import Extras, Later, Recomputed
 from facevalue.protocol.protocol import Protocol
 from facevalue.types import STUDY_TEXT, OptionValue
+from facevalue.untrusted_files import to_toml
 
 if TYPE_CHECKING:
     import polars as pl

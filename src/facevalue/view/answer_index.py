@@ -11,12 +11,12 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.estimates import FIXED_COLUMNS
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.ranges import bring
 from facevalue.store.reader import collected, read_responses, scan_responses, scan_stored
 from facevalue.store.shards import checked, damaged, shard_paths
 from facevalue.types import Status
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 
 Places = npt.NDArray[np.signedinteger[Any]]
 _AT_ONCE, _BYTES = 16, 8 * 2**20

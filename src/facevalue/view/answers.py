@@ -17,7 +17,7 @@ from facevalue.report.comparison_page import shorten_text
 from facevalue.report.formatting import Titles
 from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.thinking import remove_thinking
 from facevalue.types import Question
 from facevalue.view.answer_index import (
@@ -30,7 +30,7 @@ from facevalue.view.answer_index import (
     stored_rows,
 )
 from facevalue.view.estimates import ColumnTitle, FacetLevel
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Piece, Query, Search, SearchedPlaces
 

@@ -20,11 +20,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from facevalue.errors import DataError, FaceValueError, SettingError, UnknownNameError
-from facevalue.given import to_json as to_object
 from facevalue.runs.interrupts import Interrupts
+from facevalue.untrusted_files import to_json as to_object
 from facevalue.view.background import NotYetError
 from facevalue.view.documents import document, to_json
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.page import MISSING, STATIC, built_file, page
 from facevalue.view.page import POLICY as PAGE_POLICY
 from facevalue.view.pictures import picture_bytes

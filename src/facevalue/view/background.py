@@ -16,7 +16,7 @@ from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.forks import end_with_parent
 from facevalue.runs.in_place import bring_run
 from facevalue.runs.remote_pictures import own_folder
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.shards import checked, shard_paths
 
 # Work on all answers of a run, done by a process of its own: the one that serves pages has little memory to spare.

@@ -20,11 +20,11 @@ from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH, number
 from facevalue.report.headline import MEANINGS, verdict_of
 from facevalue.runs.answer_flips import prompt_columns
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.view.answer_index import index_of
 from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ViewedEstimate, rows_of
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Query
 from facevalue.view.unit_sums import EstimateSums, RunSums, sums_of

@@ -10,9 +10,9 @@ from typing import Any
 
 from facevalue.errors import UnknownNameError
 from facevalue.printable import printable, short
-from facevalue.view import answers, cell, compared, estimates, missing, profile, reviews, trial
+from facevalue.view import answers, cell, compared_answers, estimates, missing, profile, reviews, trial
 from facevalue.view.head import head, lead
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.query import Query
 
 Make = Callable[[OpenedRuns, Query], object]
@@ -41,7 +41,7 @@ KINDS: Mapping[str, DocumentKind] = {
     "trial": DocumentKind(_of_run(trial.trial), trial.QUERY),
     "missing": DocumentKind(lambda runs, query: missing.missing(runs.state_of_run(query.text("run"))), missing.QUERY),
     "reviews": DocumentKind(_of_run(reviews.reviews), reviews.QUERY),
-    "compare": DocumentKind(compared.compare, compared.QUERY, ("F.",)),
+    "compare": DocumentKind(compared_answers.compare, compared_answers.QUERY, ("F.",)),
 }
 """All kinds, by the name in their address."""
 

@@ -16,7 +16,7 @@ from facevalue.report import charts
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import label_of, share_of_chance, tick
 from facevalue.report.headline import SHORT, verdict_of
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 
 _FACETS = 60

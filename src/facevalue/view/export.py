@@ -24,24 +24,24 @@ from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.shown_pictures import PICTURES
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import public_images
-from facevalue.stimuli.mixed import MixedSource
+from facevalue.stimuli.mixed_stimuli import MixedSource
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
 from facevalue.view import page
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import LONGEST, answers, factor_words, meanings, parse_replies, reason_of
 from facevalue.view.cell import cell_of
-from facevalue.view.compared import compare, default_sides
+from facevalue.view.compared_answers import compare, default_sides
 from facevalue.view.documents import plain, to_json
 from facevalue.view.estimates import page_of_rows, rows_of
 from facevalue.view.head import head, lead
 from facevalue.view.missing import missing
-from facevalue.view.opened import OpenedRuns, RunState
+from facevalue.view.open_runs import OpenedRuns, RunState
 from facevalue.view.pictures import list_pictures, picture_bytes
 from facevalue.view.profile import profile
 from facevalue.view.query import MOST_ROWS, Query

@@ -18,13 +18,13 @@ from facevalue.report.first_screen import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
 from facevalue.runs.in_place import describe_unchecked
-from facevalue.runs.joined import names_for_people
+from facevalue.runs.joined_runs import names_for_people
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status
 from facevalue.view.background import NotYetError
 from facevalue.view.estimates import ColumnTitle
-from facevalue.view.opened import OpenedRuns, RunState
+from facevalue.view.open_runs import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, asked_question
 from facevalue.view.pictures import pictures_of_question as asked_pictures
 

@@ -10,11 +10,11 @@ from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.look import Of
 from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.stored import StoredRun, first_valid
+from facevalue.runs.stored_run import StoredRun, first_valid
 from facevalue.view.answer_index import AnswerIndex, index_of
 from facevalue.view.answers import parse_replies
 from facevalue.view.background import NotYetError
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 
 QUERY = ("run",)
 _EXAMPLES, _GROUPS, _LONGEST = 12, 40, 600

@@ -12,7 +12,6 @@ import polars as pl
 from PIL import Image, UnidentifiedImageError
 
 from facevalue.errors import DataError
-from facevalue.given import read_file
 from facevalue.report.collect import asked_first
 from facevalue.report.data import AskedQuestion
 from facevalue.report.formatting import Titles
@@ -20,9 +19,10 @@ from facevalue.report.pictures import smaller
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
+from facevalue.untrusted_files import read_file
 from facevalue.view.answer_index import index_of
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 
 LARGE, SMALL = 1024, 256
 """Longest side in pixels."""

@@ -10,9 +10,9 @@ from facevalue.report.profile.cells import ProfileCell, QuestionColumn
 from facevalue.report.profile.page import POOLED, level_sentence, profile_answer
 from facevalue.report.profile.profile import Profile
 from facevalue.report.profile.squares import SIGNS, GroupRow, Square, SquareMark, columns_of
-from facevalue.runs.joined import names_for_people
+from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.estimates import key_of
-from facevalue.view.opened import OpenedRuns
+from facevalue.view.open_runs import OpenedRuns
 
 _SIGNS = {
     SquareMark.AGAINST: "worse",

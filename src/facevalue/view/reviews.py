@@ -26,7 +26,7 @@ from facevalue.runs.review_desk import (
 from facevalue.runs.review_outcomes import ReviewKey
 from facevalue.runs.review_results import ReviewResult, TextTable, review_result, review_texts
 from facevalue.shell_commands import shell_command
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 
 QUERY = ("run",)

@@ -20,19 +20,19 @@ from facevalue.protocol.picture_checks import ACCEPTED, REASONS, read_verdicts
 from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.inspecting import CHECKS
-from facevalue.runs.judged import read_judgments
+from facevalue.runs.judged_texts import read_judgments
 from facevalue.runs.people import read_people
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.ratings import REPLIES, kept_at
 from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.review_outcomes import replies_by_people
 from facevalue.runs.shown_pictures import PICTURES
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of, stored_rows
 from facevalue.view.answers import LONGEST, factor_words, meanings, parse_replies, reason_of, replies_read
-from facevalue.view.opened import RunState
+from facevalue.view.open_runs import RunState
 from facevalue.view.pictures import PictureRef, captions, image_size
 from facevalue.view.query import Query
 

@@ -21,7 +21,7 @@ from facevalue.measures.terms import TermRecord, terms_kept
 from facevalue.parquet import parquet_bytes, read_metadata, scan_tables
 from facevalue.runs.course import Followed
 from facevalue.runs.kept_estimates import digest_of_run
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.seals import digest_of
 from facevalue.store.files import write_whole
 from facevalue.store.remote import cached_folder, make_private

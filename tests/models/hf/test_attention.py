@@ -15,7 +15,7 @@ torch: Any = tiny.torch
 
 from facevalue.models.hf.attention import AttentionReader, Watch, _log_odds, sides, watch_attention  # noqa: E402  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
-from facevalue.models.hf.loaded import load_model  # noqa: E402
+from facevalue.models.hf.loading import load_model  # noqa: E402
 from facevalue.models.hf.options import tokenise_options  # noqa: E402
 from facevalue.models.hf.reference_pass import extend_inputs, plain_logits  # noqa: E402
 from facevalue.models.hf.regions import Regions, regions  # noqa: E402

@@ -15,7 +15,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.models.hf import chat
 from facevalue.models.hf.adapter import HFModel
 from facevalue.models.hf.chat import _expand_rows, prepare, render, write
-from facevalue.models.hf.loaded import DATED, Loaded
+from facevalue.models.hf.loading import DATED, Loaded
 from facevalue.models.hf.prompts import Prompts
 from facevalue.types import Question
 from tests.models.hf import tiny

@@ -19,7 +19,7 @@ from facevalue.models.hf.calls import Rejected  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.check import Schedule, SelfCheck  # noqa: E402
 from facevalue.models.hf.engine import Wish  # noqa: E402
-from facevalue.models.hf.loaded import TOLERANCES  # noqa: E402
+from facevalue.models.hf.loading import TOLERANCES  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix  # noqa: E402
 from facevalue.models.hf.prompts import Prompts  # noqa: E402
 from facevalue.models.hf.scoring import Evidence  # noqa: E402

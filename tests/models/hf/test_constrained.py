@@ -15,7 +15,7 @@ from tests.models.hf.test_scoring import PICTURE
 
 torch = pytest.importorskip("torch")
 
-from facevalue.models.hf.constrained import ConstrainedReader  # noqa: E402
+from facevalue.models.hf.constraints import ConstrainedReader  # noqa: E402
 from facevalue.models.hf.scoring import Habits, ScoreJob, score_pack  # noqa: E402
 from facevalue.models.hf.vocabulary import TokenVocabulary  # noqa: E402
 

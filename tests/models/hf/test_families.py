@@ -11,7 +11,7 @@ from PIL import Image
 
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.framing import NOTE, frame_pictures
-from facevalue.models.hf.loaded import Loaded, load_model, window_of
+from facevalue.models.hf.loading import Loaded, load_model, window_of
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import extend_inputs, plain_logits
 from facevalue.types import Question

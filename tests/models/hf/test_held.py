@@ -19,7 +19,7 @@ from facevalue.models.hf import reference_pass  # noqa: E402
 from facevalue.models.hf.adapter import HFModel  # noqa: E402
 from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.prefix import Branch  # noqa: E402
-from facevalue.models.hf.resumed import Resumed  # noqa: E402
+from facevalue.models.hf.resumption import Resumed  # noqa: E402
 
 BEYOND, WITHIN = 2e-4, 5e-5
 """Of a probability: more and less than rounding explains in float32."""

@@ -10,14 +10,14 @@ from tests.models.hf import hybrids, planted, tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf import resumed  # noqa: E402
-from facevalue.models.hf.asked import DrawnReply  # noqa: E402
+from facevalue.models.hf import resumption  # noqa: E402
 from facevalue.models.hf.chat import Group, prepare  # noqa: E402
 from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
-from facevalue.models.hf.loaded import Loaded  # noqa: E402
+from facevalue.models.hf.engine_requests import DrawnReply  # noqa: E402
+from facevalue.models.hf.loading import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import gap, plain_logits  # noqa: E402
-from facevalue.models.hf.resumed import ModelState, Path  # noqa: E402
+from facevalue.models.hf.resumption import ModelState, Path  # noqa: E402
 from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 from facevalue.models.hf.trial import COPIES, STEPS, TREE  # noqa: E402
 
@@ -146,7 +146,7 @@ def test_a_question_by_itself_is_not_copied_for(lfm2: Engine, monkeypatch: pytes
 def test_a_state_that_is_not_copied_is_noticed_and_answers_are_right(
     lfm2: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, taken = scored(lfm2, QUESTIONS), resumed._copy_rows
+    right, taken = scored(lfm2, QUESTIONS), resumption._copy_rows
 
     def shared(name: str, value: Any, at: Any, rows: int) -> Any:
         if hasattr(value, "reorder_cache"):
@@ -154,7 +154,7 @@ def test_a_state_that_is_not_copied_is_noticed_and_answers_are_right(
             return value
         return taken(name, value, at, rows)
 
-    monkeypatch.setattr(resumed, "_copy_rows", shared)
+    monkeypatch.setattr(resumption, "_copy_rows", shared)
     lfm2.loaded.at_once.clear()
     engine = Engine(lfm2.loaded)
     assert scored(engine, QUESTIONS) == pytest.approx(right, abs=EXACT)

@@ -9,7 +9,7 @@ import pytest
 from facevalue.errors import ModelError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine, Wish
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loading import Loaded, load_model
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import OptionScore
 from facevalue.types import Option, Question, Sampling

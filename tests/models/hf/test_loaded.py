@@ -12,7 +12,7 @@ import pytest
 from facevalue.errors import DependencyError, FaceValueError, UnknownNameError
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.framing import NOTE
-from facevalue.models.hf.loaded import chosen_device, load_model
+from facevalue.models.hf.loading import chosen_device, load_model
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question

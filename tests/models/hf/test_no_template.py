@@ -17,7 +17,7 @@ tf: Any = tiny.tf
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import DrawnReply, Wish  # noqa: E402
 from facevalue.models.hf.framing import frame_pictures  # noqa: E402
-from facevalue.models.hf.loaded import TEXTS_ALONE  # noqa: E402
+from facevalue.models.hf.loading import TEXTS_ALONE  # noqa: E402
 from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.engine import Engine
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.models.hf.scoring import OptionScore
 from facevalue.types import Option, Question, Sampling

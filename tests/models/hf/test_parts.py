@@ -14,7 +14,7 @@ torch: Any = tiny.torch
 tf: Any = tiny.tf
 
 from facevalue.models.hf.engine import Failed, Wish  # noqa: E402
-from facevalue.models.hf.loaded import load_model  # noqa: E402
+from facevalue.models.hf.loading import load_model  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))

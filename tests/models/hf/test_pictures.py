@@ -17,7 +17,7 @@ from facevalue.models.hf.check import SelfCheck
 from facevalue.models.hf.decoding import SharedDecoding
 from facevalue.models.hf.engine import Engine, Failed, Wish
 from facevalue.models.hf.joint import JointUnit, Room, joints
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix, joinable
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Option, Question, Sampling

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group, prepare
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix, Tree
 from facevalue.models.hf.reference_pass import plain_logits
 from facevalue.types import Question

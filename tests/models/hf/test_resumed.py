@@ -10,12 +10,12 @@ from tests.models.hf import grids, others, planted, tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf import resumed  # noqa: E402
+from facevalue.models.hf import resumption  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
-from facevalue.models.hf.loaded import Loaded  # noqa: E402
+from facevalue.models.hf.loading import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import plain_logits  # noqa: E402
-from facevalue.models.hf.resumed import ModelState, Resumed  # noqa: E402
+from facevalue.models.hf.resumption import ModelState, Resumed  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))
@@ -99,7 +99,7 @@ def unextended(name: str, value: Any, at: Any, rows: int) -> Any:
     return taken - 1 if name == "position_ids" else taken
 
 
-TAKEN = resumed._copy_rows
+TAKEN = resumption._copy_rows
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_copies_that_are_wrong_are_noticed_and_answers_are_right(
 ) -> None:
     loaded = load(name)
     right = answers(plainly(loaded))
-    monkeypatch.setattr(resumed, "_copy_rows", fault)
+    monkeypatch.setattr(resumption, "_copy_rows", fault)
     assert answers(plainly(loaded)) == pytest.approx(right, abs=1e-5)
     assert {known for form, known in loaded.at_once.items() if form[0] == "resumed"} == {False}
 

@@ -21,7 +21,7 @@ torch: Any = tiny.torch
 from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.check import SelfCheck  # noqa: E402
-from facevalue.models.hf.constrained import ConstrainedReader  # noqa: E402
+from facevalue.models.hf.constraints import ConstrainedReader  # noqa: E402
 from facevalue.models.hf.decoding import SharedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Failed, Wish  # noqa: E402
 from facevalue.models.hf.prefix import Branch  # noqa: E402

@@ -14,7 +14,7 @@ from facevalue.errors import DataError, ModelError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
@@ -25,7 +25,7 @@ tf: Any = tiny.tf
 
 from facevalue.models.hf.attention import AttentionReader  # noqa: E402
 from facevalue.models.hf.engine import Wish  # noqa: E402
-from facevalue.models.hf.loaded import load_model  # noqa: E402
+from facevalue.models.hf.loading import load_model  # noqa: E402
 
 PLAIN = (
     "{{ bos_token }}{% for m in messages %}{{ m['role'] + ': ' + m['content'] }}"

@@ -15,9 +15,9 @@ torch: Any = tiny.torch
 from facevalue.models.hf import trial  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
-from facevalue.models.hf.loaded import Loaded  # noqa: E402
+from facevalue.models.hf.loading import Loaded  # noqa: E402
 from facevalue.models.hf.prefix import Branch, Prefix, _Layer  # noqa: E402
-from facevalue.models.hf.resumed import ModelState  # noqa: E402
+from facevalue.models.hf.resumption import ModelState  # noqa: E402
 from facevalue.models.hf.scoring import OptionScore  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor

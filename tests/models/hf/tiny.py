@@ -422,7 +422,7 @@ def loader(factory: pytest.TempPathFactory, builders: Mapping[str, Any] | None =
 
     The builders are those of this module, if no others are given.
     """
-    from facevalue.models.hf.loaded import load_model
+    from facevalue.models.hf.loading import load_model
 
     folders: dict[str, Path] = {}
 

@@ -17,12 +17,12 @@ from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
 from facevalue.report import collect
-from facevalue.runs.annotated import annotate
+from facevalue.runs.annotation import annotate
 from facevalue.runs.comparison import compare_all
 from facevalue.runs.export import export
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key

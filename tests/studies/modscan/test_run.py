@@ -20,7 +20,7 @@ from facevalue.runs import RunSettings, run
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pictures import NOT_NAMED, load_shown
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Request, Response
 from tests.models.misbehaving import Exchange, Misbehaving
 from tests.studies.modscan.asked import build, one

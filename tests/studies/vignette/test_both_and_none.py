@@ -6,7 +6,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.planted import PlantedCondition
+from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.measures.definitions import rows_of
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.calibration import CALIBRATION

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
-from facevalue.models.hf.loaded import DTYPES, chosen_device, near_paths
+from facevalue.models.hf.loading import DTYPES, chosen_device, near_paths
 from facevalue.printable import first_line, quote
 
 INDEX = "model_index.json"

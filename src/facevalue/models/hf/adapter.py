@@ -22,7 +22,7 @@ from facevalue.models.base import Capabilities, ModelOptions, by_stimulus
 from facevalue.models.hf.calls import is_device_failure
 from facevalue.models.hf.engine import DrawnReply, Engine, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.framing import cuts
-from facevalue.models.hf.loaded import DATE, DATED, TEXTS_ALONE
+from facevalue.models.hf.loading import DATE, DATED, TEXTS_ALONE
 from facevalue.models.hf.open_replies import OpenReplies
 from facevalue.models.hf.processors import first_line
 from facevalue.models.hf.reference_pass import stepwise

@@ -22,9 +22,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from facevalue.models.hf.calls import calling, logits_of
-from facevalue.models.hf.loaded import Loaded, Window, window_of
+from facevalue.models.hf.loading import Loaded, Window, window_of
 from facevalue.models.hf.prefix import Prefix
-from facevalue.models.hf.resumed import Path
+from facevalue.models.hf.resumption import Path
 
 if TYPE_CHECKING:
     from torch import Tensor

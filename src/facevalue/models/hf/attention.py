@@ -44,7 +44,7 @@ import numpy.typing as npt
 from facevalue.errors import DataError, ModelError
 from facevalue.models.hf.calls import calling
 from facevalue.models.hf.chat import prepare
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.options import tokenise_options
 from facevalue.models.hf.packing import OutOfMemory, attempt
 from facevalue.models.hf.reference_pass import extend_inputs, plain_logits

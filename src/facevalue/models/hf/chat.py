@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import DataError
 from facevalue.models.hf.framing import frame_pictures
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.processors import picture_mark
 from facevalue.types import Question
 

@@ -19,7 +19,7 @@ from facevalue.models.hf.attending import Sequences, TokenSequence, shelf_length
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import mask_picture_tokens
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.packing import OutOfMemory, attempt, kept_bytes
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn, extend

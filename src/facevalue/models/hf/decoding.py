@@ -6,10 +6,10 @@ from itertools import compress
 from typing import TYPE_CHECKING, Protocol
 
 from facevalue.models.hf.chat import Group
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import Branch, Prefix
 from facevalue.models.hf.reference_pass import plain_logits
-from facevalue.models.hf.resumed import ModelState, Path, Resumed, resumes
+from facevalue.models.hf.resumption import ModelState, Path, Resumed, resumes
 
 if TYPE_CHECKING:
     from torch import Tensor

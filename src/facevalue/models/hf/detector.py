@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL.Image import Image
 
 from facevalue.errors import ModelError, UnknownNameError
-from facevalue.models.hf.loaded import LOCAL, check_complete, check_weights, configuration, packages, silence
+from facevalue.models.hf.loading import LOCAL, check_complete, check_weights, configuration, packages, silence
 from facevalue.models.hf.processors import first_line
 
 PERSON = "person"

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from facevalue.errors import DataError
 from facevalue.models._chat import constrained_texts as texts_of
-from facevalue.models.hf.asked import DrawnReply, Failed, Job, PreparedPrompts, Wish
 from facevalue.models.hf.calls import Rejected
 from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
-from facevalue.models.hf.constrained import ConstrainedReader, Constraint, Constraints
+from facevalue.models.hf.constraints import ConstrainedReader, Constraint, Constraints
 from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecoding, SpokenDecoding
+from facevalue.models.hf.engine_requests import DrawnReply, Failed, Job, PreparedPrompts, Wish
 from facevalue.models.hf.joint import Joint, JointUnit, Key, Room, joints
-from facevalue.models.hf.loaded import Loaded, load_model
+from facevalue.models.hf.loading import Loaded, load_model
 from facevalue.models.hf.open_replies import Opening, OpenReplies
 from facevalue.models.hf.options import OptionReader, tokenise_options
 from facevalue.models.hf.packing import OutOfMemory, Row, TokenBudget, attempt, work_in_packs
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
-from facevalue.models.hf.resumed import ModelState
+from facevalue.models.hf.resumption import ModelState
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
 from facevalue.models.hf.scoring import Evidence, Habits, OptionScore, ScoreJob, Tokens, score_pack
 from facevalue.models.hf.trial import COPIES, STEPS, TREE, Trials
@@ -78,7 +78,7 @@ class Engine:
 
     @classmethod
     def load(cls, path: str, **options: Any) -> Self:
-        """Load a model as `facevalue.models.hf.loaded.load_model` does."""
+        """Load a model as `facevalue.models.hf.loading.load_model` does."""
         return cls(load_model(path, **options))
 
     @cached_property

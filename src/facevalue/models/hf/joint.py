@@ -7,10 +7,10 @@ from itertools import groupby
 
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import CopiedDecoding, Decoding, PlainDecoding, SharedDecoding
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.packing import Row, kept_bytes
 from facevalue.models.hf.prefix import Prefix, joinable
-from facevalue.models.hf.resumed import ModelState
+from facevalue.models.hf.resumption import ModelState
 from facevalue.models.hf.trial import STEPS, TREE
 
 Key = tuple[int, int]

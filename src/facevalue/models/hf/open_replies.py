@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from facevalue.models.hf.asked import DrawnReply, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.attending import SequenceDecoding, Sequences
 from facevalue.models.hf.chat import Group, after_pictures
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.continuous import BatchLimits, ContinuousBatch
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.engine_requests import DrawnReply, Failed, PreparedPrompts, Wish
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn
 from facevalue.models.hf.trial import TREE, Begin, Trials, Way

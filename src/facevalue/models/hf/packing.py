@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from facevalue.errors import FaceValueError
 from facevalue.models.hf.calls import is_memory
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from PIL.Image import Image
 
 from facevalue.errors import ModelError
 from facevalue.models.hf.adapter import fingerprint
-from facevalue.models.hf.loaded import LOCAL, check_complete, check_weights, configuration, packages, silence
+from facevalue.models.hf.loading import LOCAL, check_complete, check_weights, configuration, packages, silence
 from facevalue.models.hf.processors import first_line
 
 Array = npt.NDArray[np.float64]

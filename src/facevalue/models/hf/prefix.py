@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.models.hf.calls import calling, logits_of
-from facevalue.models.hf.loaded import Loaded, carry_inputs, watch_positions, window_of
+from facevalue.models.hf.loading import Loaded, carry_inputs, watch_positions, window_of
 
 if TYPE_CHECKING:
     from torch import Tensor

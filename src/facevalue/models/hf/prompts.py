@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from facevalue.models.hf.chat import Group, WrittenChat, pixels, prepare, process_inputs, vary, write
 from facevalue.models.hf.framing import frame_pictures
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.types import Question
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from facevalue.models.hf.calls import Rejected, calling, logits_of
-from facevalue.models.hf.led import forced_logits
-from facevalue.models.hf.loaded import Loaded, carry_inputs
+from facevalue.models.hf.guided_generation import forced_logits
+from facevalue.models.hf.loading import Loaded, carry_inputs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ def plain_logits(
 
     `read` says after how many tokens of the continuation; 0 is what follows the prompt. A model may let the prompt look
     at what comes after it when both are given at once, or have an encoder for the one and a decoder for the other. That
-    is tried; such a model is led through the continuation token by token (`facevalue.models.hf.led`).
+    is tried; such a model is led through the continuation token by token (`facevalue.models.hf.guided_generation`).
     """
     form = tuple(sorted(inputs))
     if form not in loaded.at_once:

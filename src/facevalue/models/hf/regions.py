@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from facevalue.errors import ModelError
 from facevalue.models.hf.framing import Frame, Size, frame, scaled_size
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.models.hf.constrained import Constraint
+from facevalue.models.hf.constraints import Constraint
 from facevalue.models.hf.decoding import Decoding
-from facevalue.models.hf.resumed import Path
+from facevalue.models.hf.resumption import Path
 from facevalue.models.hf.scoring import Evidence, Tokens
 from facevalue.models.hf.token_sampling import distribution, log_probabilities, pick, uniforms
 from facevalue.types import Sampling
@@ -26,7 +26,7 @@ class Draw:
     """One reply to be drawn for a member of a group; several draws may answer one, and share its tokens.
 
     Tokens that the `constraint`, not begun yet, forbids are taken out before temperature and nucleus, as
-    `facevalue.models.hf.constrained` weighs them.
+    `facevalue.models.hf.constraints` weighs them.
     """
 
     member: int

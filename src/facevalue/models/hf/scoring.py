@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from facevalue.models.hf.decoding import Decoding
 from facevalue.models.hf.options import OPEN, OptionReader, OptionStep
-from facevalue.models.hf.resumed import Path
+from facevalue.models.hf.resumption import Path
 from facevalue.models.hf.token_sampling import distribution, log_probabilities
 from facevalue.models.hf.vocabulary import Ints, TokenVocabulary
 from facevalue.types import Sampling

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from facevalue.errors import ModelError
 from facevalue.models.classifiers import Classified
 from facevalue.models.hf.adapter import fingerprint
-from facevalue.models.hf.loaded import LOCAL, check_complete, check_weights, configuration, packages, silence
+from facevalue.models.hf.loading import LOCAL, check_complete, check_weights, configuration, packages, silence
 from facevalue.models.hf.processors import first_line
 
 Array = npt.NDArray[np.float64]

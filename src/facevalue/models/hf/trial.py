@@ -15,7 +15,7 @@ from facevalue.errors import DataError
 from facevalue.models.hf.calls import Rejected, is_device_failure
 from facevalue.models.hf.chat import Group, Row
 from facevalue.models.hf.decoding import Decoding
-from facevalue.models.hf.loaded import Loaded
+from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import joinable
 from facevalue.models.hf.processors import first_line
 from facevalue.models.hf.reference_pass import gap, largest, plain_logits

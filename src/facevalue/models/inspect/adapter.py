@@ -14,7 +14,6 @@ from inspect_ai.model import BatchConfig, GenerateConfig, Model, ResponseSchema
 
 from facevalue.addresses import split_address
 from facevalue.errors import DataError, ModelError, ModelSpecError
-from facevalue.given import to_json
 from facevalue.models._chat import (
     JSON_TOKENS,
     SEED_BITS,
@@ -24,7 +23,7 @@ from facevalue.models._chat import (
     constrained_texts,
     image_urls,
 )
-from facevalue.models._served import EncodedRequest, Manner, Served
+from facevalue.models._server_model import EncodedRequest, Manner, Served
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.inspect import calls, replies
 from facevalue.models.inspect.calls import clean_message, messages, near_names
@@ -32,6 +31,7 @@ from facevalue.models.inspect.providers import BATCHING, AskedModel, check_provi
 from facevalue.redaction import without_secrets
 from facevalue.servers.server import Failure, Waits
 from facevalue.types import Image
+from facevalue.untrusted_files import to_json
 
 # Arguments of Inspect's providers, as `-M` of Inspect takes them: read, and refused where they hold a key.
 

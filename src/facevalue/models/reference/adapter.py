@@ -21,7 +21,7 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models._fallback import MOST_UNSEEN, replace_response, undecided_reason
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, by_stimulus
-from facevalue.models.hf.constrained import ConstrainedReader
+from facevalue.models.hf.constraints import ConstrainedReader
 from facevalue.models.hf.options import OptionReader
 from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.models.reference.network import ONE_THREAD, Branches, Network, SharedPrefix, read_weights

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import ModelError
-from facevalue.models.hf.constrained import ConstrainedReader
+from facevalue.models.hf.constraints import ConstrainedReader
 from facevalue.models.hf.options import OPEN, OptionReader, OptionStep
 from facevalue.models.hf.vocabulary import BYTES, TokenVocabulary
 from facevalue.models.reference.network import Branches, softmax

@@ -6,7 +6,7 @@ from typing import Any
 from facevalue.measures.caveats import caveat_of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks import content as ready
-from facevalue.report.built import Built
+from facevalue.report.page_builder import Built
 
 VERSION = 1
 _NUMBERS = (

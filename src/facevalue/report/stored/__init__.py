@@ -8,9 +8,9 @@ from facevalue.protocol.examples import Compared
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.data import AnyExample
-from facevalue.report.stored.compared import find_compared
-from facevalue.report.stored.wanted import find_galleries, find_quotes, find_wanted, find_widest
-from facevalue.runs.stored import StoredRun
+from facevalue.report.stored.changed_answers import find_compared
+from facevalue.report.stored.quoted_answers import find_galleries, find_quotes, find_wanted, find_widest
+from facevalue.runs.stored_run import StoredRun
 
 
 def examples(page: Page, runs: Sequence[StoredRun], view: View) -> list[AnyExample]:

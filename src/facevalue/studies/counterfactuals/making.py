@@ -10,7 +10,6 @@ from itertools import product
 
 import polars as pl
 
-from facevalue.given import shipped
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.edits import (
     ATTEMPT,
@@ -34,6 +33,7 @@ from facevalue.stimuli.portraits import GENDERS, SKIN_TONES, Identity, svg
 from facevalue.stimuli.portraits.streams import Stream
 from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import shipped
 
 CAPTION = "A photo of {a_person}."
 """Captions of the data set, of a base ("A photo of a nurse.") and of a group ("A photo of a Black female nurse.")."""

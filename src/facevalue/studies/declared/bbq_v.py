@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from facevalue.errors import DataError
-from facevalue.given import read_file, to_json
 from facevalue.measures.group_means import unit_ratios
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.reproduction import Cell, Printed, Reproduction
+from facevalue.untrusted_files import read_file, to_json
 
 AMBIGUOUS, DISAMBIGUATED = "ambig", "disambig"
 ARC, RACE = "arc", "race"

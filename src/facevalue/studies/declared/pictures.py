@@ -11,16 +11,16 @@ from facevalue.inspection.expectation import OPENING
 from facevalue.inspection.quantities import BY_NAME, QUANTITIES, Need
 from facevalue.protocol import settings as given
 from facevalue.protocol.asks import Ask
-from facevalue.protocol.compiled import compile_study
+from facevalue.protocol.compiler import compile_study
 from facevalue.protocol.inspected_pictures import LOOKED_FOR, MADE_FROM, InspectedPictures
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.making import IMAGE
+from facevalue.protocol.open_answers import Field
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.protocol.picture_checks import PictureVerdicts, read_verdicts, reason_in_words
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
 from facevalue.protocol.several_ratings import Measurements
-from facevalue.protocol.written import Field
 from facevalue.statistics.breakdown import CONTRAST
 from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand

@@ -26,7 +26,7 @@ from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.fairface import read_fairface
 from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
-from facevalue.stimuli.mixed import check_images
+from facevalue.stimuli.mixed_stimuli import check_images
 from facevalue.stimuli.pair_source import PairSource
 from facevalue.stimuli.pairs import JOINED, left_first
 from facevalue.stimuli.portraits import AGES, Identity

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from facevalue.errors import DataError
-from facevalue.given import shipped
 from facevalue.protocol.settings import Setting, chosen, names, own_files, whole
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import shipped
 
 # Tables of the protocol: what is asked about, in whose words, and the words that answers are told by.
 

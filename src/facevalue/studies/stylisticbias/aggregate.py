@@ -11,7 +11,7 @@ from facevalue.prompts import ORDERINGS
 from facevalue.statistics import answer_arrays
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, level_codes
 from facevalue.statistics.sets import Sets
-from facevalue.stimuli.drawn import CONTROL, FULL_BODY
+from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias.folders import known_attribute
 from facevalue.studies.stylisticbias.measures import UNIT
 

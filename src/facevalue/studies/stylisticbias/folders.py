@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_json
 from facevalue.stimuli.folders import files_below
 from facevalue.studies.stylisticbias.tables import GENDERS, attribute_titles, grid, read
+from facevalue.untrusted_files import read_file, to_json
 
 GRID: Mapping[str, tuple[str, ...]] = {
     attribute: tuple(v.name for v in grid() if v.attribute == attribute) for attribute in attribute_titles()

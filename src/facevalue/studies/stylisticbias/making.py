@@ -16,7 +16,7 @@ from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, nu
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Options, Setting, chosen, face_counts, names, whole
-from facevalue.stimuli.drawn import CONTROL, change_and_framing
+from facevalue.stimuli.drawn_portraits import CONTROL, change_and_framing
 from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
 from facevalue.stimuli.portraits.streams import Stream

@@ -14,7 +14,7 @@ from facevalue.protocol.look import Look, Of
 from facevalue.protocol.page import Findings, worded
 from facevalue.protocol.words import Words
 from facevalue.statistics.rivals import OTHERS
-from facevalue.stimuli.drawn import CONTROL, FULL_BODY
+from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import Faces

@@ -12,9 +12,8 @@ from facevalue.protocol.settings import Options, face_counts
 from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, source_of
 from facevalue.protocol.stimuli import check_bases
 from facevalue.protocol.study import LeftOut
-from facevalue.stimuli.chosen import narrowed
 from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn import (
+from facevalue.stimuli.drawn_portraits import (
     CONTROL,
     FULL_BODY,
     PortraitSource,
@@ -23,6 +22,7 @@ from facevalue.stimuli.drawn import (
     portrait_manifest,
 )
 from facevalue.stimuli.faults import Faults
+from facevalue.stimuli.selection import narrowed
 from facevalue.stimuli.sets import Listing
 from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.tables import grid, whitelist

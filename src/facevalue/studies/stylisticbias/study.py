@@ -18,7 +18,7 @@ from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
 from facevalue.statistics.answer_arrays import level_codes
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread, units_asked, variation_spread
-from facevalue.stimuli.drawn import CONTROL
+from facevalue.stimuli.drawn_portraits import CONTROL
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.aggregate import ORDERS, Faces, collect
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES

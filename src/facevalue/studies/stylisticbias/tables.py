@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
 
-from facevalue.given import shipped
+from facevalue.untrusted_files import shipped
 
 read = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.given import shipped
 from facevalue.prompts.articles import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
@@ -18,6 +17,7 @@ from facevalue.studies.vignette.pictures import everyone, words
 from facevalue.studies.vignette.settings import SETTINGS as RUN
 from facevalue.studies.vignette.settings import selection
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import shipped
 
 ENGAGED = "{an_identity} engaged in {activity}, with their face visible."
 """Section 3: the prompt for a person doing something; `{an_identity}` stands for "An old man"."""

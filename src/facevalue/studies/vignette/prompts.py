@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_text, to_json
 from facevalue.prompts.articles import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Offered, OptionForm
 from facevalue.studies.vignette.tables import TRAITS, activities, questions, read, times
 from facevalue.types import Option, Question
+from facevalue.untrusted_files import read_text, to_json
 
 SYSTEM = "You are a helpful assistant. Follow the instructions and help the user with the task."
 """System prompt of the released code."""

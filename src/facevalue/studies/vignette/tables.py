@@ -10,7 +10,7 @@ from functools import cache, partial
 from types import MappingProxyType
 
 from facevalue.errors import UnknownNameError
-from facevalue.given import records, shipped
+from facevalue.untrusted_files import records, shipped
 
 read = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""

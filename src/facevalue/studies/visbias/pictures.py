@@ -18,7 +18,7 @@ from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.mixed import MixedSource
+from facevalue.stimuli.mixed_stimuli import MixedSource
 from facevalue.stimuli.patterns import Levels, read_folder
 from facevalue.stimuli.sets import Listing
 from facevalue.studies.visbias import tables

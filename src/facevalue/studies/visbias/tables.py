@@ -8,8 +8,8 @@ what the authors' code asks, verbatim.
 from dataclasses import dataclass
 from functools import partial
 
-from facevalue.given import Record, records, shipped
 from facevalue.types import Option
+from facevalue.untrusted_files import Record, records, shipped
 
 toml = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
-from facevalue.limits.declared import DeclaredLimit
+from facevalue.limits.limits_file import DeclaredLimit
 from facevalue.limits.selection import findings_decided, select_estimates, why_untested
 from facevalue.limits.wording import reasons
 from facevalue.measures.caveats import caveat_column
@@ -26,7 +26,7 @@ from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCel
 from facevalue.runs.audit_folder import WaitingRun
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.reply_counts import counts_by_model
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 
 NUMBERS = ("value", "low", "high", "se", "n", "clusters", "floor", "bound_low", "bound_high", "q_page", "mde")
 _TEXTS = ("method", "detail", "verdict", "why")

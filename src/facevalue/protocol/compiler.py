@@ -24,13 +24,13 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.offers import CellComparison
+from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.tasks import TASK, Task, Tasks, allot_estimands, task_scores
-from facevalue.protocol.written import Text, outside_of
 from facevalue.statistics.answer_arrays import Axes
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, margins

@@ -18,7 +18,7 @@ from facevalue.report.formatting import Titles, sentence
 from facevalue.report.pictures import smaller
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
 from facevalue.store.reader import trials_stored
 from facevalue.types import Image

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from facevalue.checked_replies import checked_probabilities, checked_text
 from facevalue.errors import DataError, ReplyError, UnknownNameError
-from facevalue.given import check_file, read_file, to_json, to_toml
 from facevalue.seals import SHARD, check_shard, unsealed
 from facevalue.types import Sampling, Status
+from facevalue.untrusted_files import check_file, read_file, to_json, to_toml
 
 LIMIT = 131_072
 """Most characters of one cell; a longer one is taken for damage."""

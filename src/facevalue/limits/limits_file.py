@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Final
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.protocol.toml_tables import TomlTable, lines_of
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 MAX_BYTES = 256 * 1024
 """Largest file of limits."""

@@ -26,7 +26,7 @@ from facevalue.report.findings import PageComparisons
 from facevalue.report.first_screen import FirstChart, first_chart
 from facevalue.report.formatting import NOT_MEASURABLE, interval, number
 from facevalue.report.headline import Headline, Passage, page_of
-from facevalue.report.judged import HowJudged, how_judged
+from facevalue.report.judgment_basis import HowJudged, how_judged
 from facevalue.report.missing import missing_card
 from facevalue.report.missing import sections as missing_sections
 from facevalue.report.model_differences import Difference

@@ -12,7 +12,6 @@ from typing import Any
 import tomli_w
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.given import read_file, to_text, to_toml
 from facevalue.places import is_study_file
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
@@ -35,6 +34,7 @@ from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.statistic import parameters_of, registered_statistics, statistic_class, statistic_of
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.types import OptionValue
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
 MAX_BYTES = 256 * 1024
 """Largest file of a study."""

@@ -18,7 +18,7 @@ from facevalue.report.findings import list_comparisons, upper
 from facevalue.report.formatting import Titles
 from facevalue.report.pictures import smaller
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.stored import StoredRun
+from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import trials_stored
 
 # Questions that a page quotes, verbatim.

@@ -18,7 +18,7 @@ from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, OF_SOURCE, REASONS, SHUT, SPARE, UNSEEN, PictureRule
-from facevalue.runs.stored import StoredRun, answers
+from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, image_files
 from facevalue.stimuli.lookalikes import lookalikes

@@ -107,7 +107,7 @@ def _escape_text(text: str) -> str:
 
 
 class ConstrainedReader(OptionReader):
-    """Reads replies that can only be one of the options, as `facevalue.models.hf.constrained` holds drawn ones to them.
+    """Reads replies that can only be one of the options, as `facevalue.models.hf.constraints` holds drawn ones to them.
 
     A reply is an option's label, or the text of one without, with or without a blank before it, and nothing else. It is
     decided as soon as it can become one option only and the tokens left suffice for that. Fewer beginnings are possible

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from facevalue.errors import ModelError
 from facevalue.models.hf.calls import calling
-from facevalue.models.hf.loaded import Loaded, silence
+from facevalue.models.hf.loading import Loaded, silence
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,9 +8,9 @@ import polars as pl
 
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.joined import by_model, by_study, repeated, study_of
+from facevalue.runs.joined_runs import by_model, by_study, repeated, study_of
 from facevalue.runs.reply_counts import counts_by_model
-from facevalue.runs.stored import ReplyTally, StoredRun
+from facevalue.runs.stored_run import ReplyTally, StoredRun
 
 if TYPE_CHECKING:
     from facevalue.measures.definitions import Measure

@@ -12,8 +12,8 @@ from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.model import RecordModel
-from facevalue.runs.asked import table_digest
-from facevalue.runs.prepared import Prepared, model_in_path
+from facevalue.runs.preparation import Prepared, model_in_path
+from facevalue.runs.run_facts import table_digest
 from facevalue.runs.settings import RunSettings
 from facevalue.servers.refusals import checked_words
 from facevalue.store.files import MANIFEST, PLACES

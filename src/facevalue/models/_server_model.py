@@ -23,7 +23,7 @@ from facevalue.models._chat import (
 from facevalue.models._fallback import exact, replace_response, response_of
 from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import Capabilities, ModelOptions
-from facevalue.models.cached import CachedTokens
+from facevalue.models.cached_tokens import CachedTokens
 from facevalue.servers.pool import Budget, Pool, concurrency_note
 from facevalue.servers.refusals import Outage, holds_words
 from facevalue.servers.server import Failure, Waits

@@ -24,7 +24,7 @@ from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audit_folder import check_one_run
 from facevalue.runs.failures import failures_of
-from facevalue.runs.judged import stored_judge
+from facevalue.runs.judged_texts import stored_judge
 from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses

@@ -13,12 +13,12 @@ from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.report.comparison_page import flip_sentences, shorten_text
 from facevalue.runs.answer_flips import AnswerSide, compared_answers
-from facevalue.runs.joined import names_for_people
+from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words
 from facevalue.view.background import Background
 from facevalue.view.estimates import ColumnTitle, FacetLevel
-from facevalue.view.opened import OpenedRuns, RunState
+from facevalue.view.open_runs import OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Piece, Query, Search
 

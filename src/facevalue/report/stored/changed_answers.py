@@ -15,7 +15,7 @@ from facevalue.report.blocks.view import View
 from facevalue.report.data import Example
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.stored import StoredRun, first_valid
+from facevalue.runs.stored_run import StoredRun, first_valid
 from facevalue.store import read_responses
 from facevalue.types import Image, Option
 

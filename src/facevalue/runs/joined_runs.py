@@ -8,9 +8,9 @@ import polars as pl
 from facevalue.errors import RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.course import Followed
-from facevalue.runs.judged import read_judgments
+from facevalue.runs.judged_texts import read_judgments
 from facevalue.runs.judged_words import judged_by
-from facevalue.runs.stored import ReplyTally, StoredRun, rebuilt
+from facevalue.runs.stored_run import ReplyTally, StoredRun, rebuilt
 from facevalue.shell_commands import shell_command
 from facevalue.store.files import LISTS, ROOTS
 

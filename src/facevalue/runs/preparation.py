@@ -17,7 +17,7 @@ from facevalue.runs.requests import TrialNumbers
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.sight import REQUESTS
 from facevalue.runs.stopping import check_rule
-from facevalue.runs.stored import checked_name
+from facevalue.runs.stored_run import checked_name
 from facevalue.store.lease import RunLock
 from facevalue.store.objects import checked_url
 

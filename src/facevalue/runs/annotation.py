@@ -13,7 +13,7 @@ from facevalue.annotations.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.study import Scored, Study
 from facevalue.runs.progress import Meter, Progress, Snapshot
-from facevalue.runs.stored import StoredRun, answers, rebuilt
+from facevalue.runs.stored_run import StoredRun, answers, rebuilt
 from facevalue.studies.offers import lacking
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
