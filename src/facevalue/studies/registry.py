@@ -29,7 +29,7 @@ PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals
 """Those that come with FaceValue; others may join `STUDIES`."""
 MAKING = "making"
 """What runs that make pictures are runs of; no model is asked it."""
-_OWN = Later("facevalue.protocol", "own")
+_OWN = Later("facevalue.protocol", "own_studies")
 _FILES = "facevalue.studies.declared"
 DECLARED = {
     "bbq-v": Extras(reproduce=Recomputed(Later(_FILES, "bbq_v").reproduce, released=True)),
