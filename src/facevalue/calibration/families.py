@@ -1,4 +1,4 @@
-"""What repeated audits amount to: by family, by page and by comparison.
+"""Results of repeated audits: by family, by page and by comparison.
 
 A promise is broken, and marked, only where the Monte-Carlo interval excludes it.
 """
@@ -58,7 +58,7 @@ class Promise(NamedTuple):
         return "", ""
 
     def holds(self, row: Mapping[str, Any]) -> bool:
-        """Whether all numbers lie within with their intervals; what is not known doesn't lie beyond."""
+        """Return whether all numbers lie within with their intervals; an unknown number doesn't lie beyond."""
         ends = [(row[f"{column}_low"], row[f"{column}_high"]) for column in self.columns]
         return all((low is None or low >= self.low) and (high is None or high <= self.high) for low, high in ends)
 

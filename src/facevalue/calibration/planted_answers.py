@@ -25,7 +25,7 @@ _PAIR = 0.3  # SD of a pair of pictures by itself
 
 @dataclass(frozen=True, slots=True)
 class PlantedCondition:
-    """What an audit plants, and what makes that hard to find. Standard deviations and shifts are on the logit scale."""
+    """Effects that an audit plants, and the noise that hides them. SDs and shifts are on the logit scale."""
 
     name: str
     effect: float = 0.0
@@ -142,7 +142,7 @@ class DrawnAudit:
         return planted + (0.0 if self._condition.certain else self._rng.normal(size=rows.size))
 
     def _wave(self, rows: Codes) -> Array | float:
-        """How far each row leans to one answer by when it is asked."""
+        """Drift of each row towards one answer, by the time at which it is asked."""
         c = self._condition
         return c.wave * np.sin(2 * np.pi * (2 * self._trials.times[rows] + self._phase)) if c.wave else 0.0
 

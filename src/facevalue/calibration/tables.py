@@ -13,7 +13,7 @@ from facevalue.protocol.offers import Calibrated, OfferedTable
 
 
 class _Sheet(NamedTuple):
-    """How numbers of a summary are sheet and written."""
+    """Layout of a table and a file of numbers from a summary."""
 
     title: str
     label: str

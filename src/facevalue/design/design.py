@@ -140,7 +140,7 @@ class Design:
         return tuple(self._tables)
 
     def stimulus_numbers(self, numbers: npt.ArrayLike) -> Numbers:
-        """Which stimulus each trial shows, numbered through the whole design."""
+        """Number of the stimulus that each trial shows, counted through the whole design."""
         trials = self._check_numbers(numbers)
         block = np.searchsorted(self.offsets, trials, side="right") - 1
         prompts = np.array([b.prompts for b in self.blocks], dtype=np.int64)

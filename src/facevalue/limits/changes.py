@@ -112,7 +112,7 @@ def changes_of(run: StoredRun, baseline: StoredRun, measures: Sequence[str]) -> 
 
 
 def _differing(run: StoredRun, baseline: StoredRun) -> tuple[str, ...]:
-    """What else differs between a run and its baseline, a sentence each."""
+    """Other differences between a run and its baseline, a sentence each."""
     settings = [name for name in differing_settings((baseline, run)) if name != MODEL]
     listed = (f"Settings that differ from the baseline: {', '.join(settings)}.",) if settings else ()
     return (*models_note(baseline, run), *listed)

@@ -81,7 +81,7 @@ class LimitResult:
         return cells.sort(place, pl.col("value").abs(), descending=[False, True], nulls_last=True, maintain_order=True)
 
     def count(self, outcome: LimitOutcome) -> int:
-        """How many of its cells ended so."""
+        """Number of its cells with this outcome."""
         return self.cells.filter(outcome=str(outcome)).height
 
     @property
@@ -114,7 +114,7 @@ class Gate:
 
     @property
     def within(self) -> bool:
-        """Whether every limit is kept: everything that they are about was measured, and lies within."""
+        """True if every limit is kept: all estimates that limits are about were measured, and lie within."""
         return self.outcome == LimitOutcome.WITHIN
 
     @cached_property
@@ -216,7 +216,7 @@ def gate(
 
 @dataclass(frozen=True)
 class _Measured:
-    """What a run's limits are about: its estimates, and its changes against the baseline."""
+    """Estimates of a run that its limits are about, and its changes against the baseline."""
 
     run: StoredRun
     estimates: pl.DataFrame
@@ -442,7 +442,7 @@ def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
 
 
 def _of_run(run: StoredRun, limits: int) -> list[str]:
-    """What must be known of a run beside its estimates."""
+    """Notes on a run beside its estimates, a sentence each."""
     counts, out = run.facts.counts, []
     if not limits:
         out.append(f"{run.place}: no limit is about {run.study.name}.")
@@ -455,7 +455,7 @@ def _of_run(run: StoredRun, limits: int) -> list[str]:
 
 
 def _ending(run: StoredRun) -> tuple[str, ...]:
-    """What is said of a run that has not ended."""
+    """Note on a run that has not ended; empty for one that has."""
     if run.facts.end is not None:
         return ()
     return (f"{run.place} has not ended: it holds part of its requests. The same `facevalue run` goes on.",)

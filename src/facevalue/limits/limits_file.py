@@ -247,7 +247,7 @@ def _line(table: TomlTable) -> int:
 
 
 def wording(limit: DeclaredLimit) -> str:
-    """What a limit asks for, in words.
+    """Requirement of a limit, in words.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def wording(limit: DeclaredLimit) -> str:
 
 
 def allowed_values(limit: DeclaredLimit) -> str:
-    """What values a limit of values allows, in words.
+    """Range of values that a limit of values allows, in words.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def findings_decided(cells: pl.DataFrame, limit: DeclaredLimit, alpha: float) ->
 
 
 def why_untested(estimates: pl.DataFrame, lead: Sequence[str]) -> str:
-    """Why nothing was tested of what leads a run's page: what is said of most of its comparisons.
+    """Reason why nothing was tested of what leads a run's page: that of most of its comparisons.
 
     `lead`: families that the study's answer is about.
     """

@@ -22,7 +22,7 @@ _MOST_UNITS = 1e7  # a value so near its limit that no sample that can be taken 
 
 
 def reasons(cells: pl.DataFrame, limits: Sequence[DeclaredLimit]) -> Iterator[str]:
-    """Why each cell of a gate ended as it did, a sentence each."""
+    """Reasons why the cells of a gate have their outcomes, a sentence each."""
     for row in cells.iter_rows(named=True):
         limit = limits[row["limit"]]
         yield _of_finding(row, limit) if limit.findings is not None else _of_value(row, limit)
@@ -80,7 +80,7 @@ def _unmeasured_reason(row: Mapping[str, Any]) -> str:
 
 
 def _units_needed(row: Mapping[str, Any]) -> str:
-    """How many units would tell, as a sentence."""
+    """Number of units that would tell, as a sentence."""
     units, clusters = row["units"], row["clusters"]
     if units is None:
         return "How many more would tell is unknown."
@@ -122,7 +122,7 @@ def value_of(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
 
 
 def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
-    """What a cell is of: its measure and levels; the study where nothing of it was tested."""
+    """Name of a cell: its measure and levels; the study where nothing of it was tested."""
     if not row["measure"]:
         return f"{row['study']}, as a whole"
     levels = [str(row[name]) for name in labels if row[name] is not None and name not in ("score", "versus")]
@@ -132,7 +132,7 @@ def name_of(row: Mapping[str, Any], labels: Sequence[str]) -> str:
 
 
 def summary(gate: "Gate") -> str:
-    """What a gate amounts to, in one sentence."""
+    """Summary of a gate, in one sentence."""
     counts = {outcome: sum(result.outcome == outcome for result in gate.results) for outcome in LimitOutcome}
     many = len(gate.limits)
     if counts[LimitOutcome.WITHIN] == many:
@@ -143,12 +143,12 @@ def summary(gate: "Gate") -> str:
 
 
 def conclusion(result: "LimitResult") -> str:
-    """What became of a limit: how many of its estimates ended how, and the sample that would tell."""
+    """Conclusion about a limit: number of estimates by outcome, and the sample that would tell."""
     return f"{_count_outcomes(result)}. {_telling(result)}".strip()
 
 
 def _count_outcomes(result: "LimitResult") -> str:
-    """How many estimates of a limit ended how."""
+    """Numbers of estimates of a limit by their outcome."""
     cells = result.cells.height
     if result.outcome == LimitOutcome.WITHIN and result.limit.findings is None:
         return f"{cells:,} {'estimate' if cells == 1 else 'estimates'} within"
@@ -164,7 +164,7 @@ def _count_outcomes(result: "LimitResult") -> str:
 
 
 def _describe_missed(result: "LimitResult") -> str:
-    """What could have been missed at most, as the end of a sentence."""
+    """Largest difference that could have been missed, as the end of a sentence."""
     open_cells = result.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
     if not open_cells.height:
         return ""

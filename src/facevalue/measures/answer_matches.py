@@ -208,7 +208,7 @@ _SLACK = 1e-6
 
 
 class MatchRates(NamedTuple):
-    """How probable it is that three wordings get one answer, two answers, or three; arrays of one shape, sum 1."""
+    """Probabilities that three wordings get one answer, two answers, or three; arrays of one shape, sum 1."""
 
     full: Array
     partial: Array
@@ -291,7 +291,7 @@ def pair_agreement(first: str, second: str) -> pl.Expr:
 
 
 def reading_counts(answers: pl.DataFrame) -> pl.DataFrame:
-    """How often either run gave each answer to a trial: `key` of the trial, `reading`, `count_first`, `count_second`.
+    """Count each run's answers to each trial: `key` of the trial, `reading`, `count_first`, `count_second`.
 
     `answers`: as for `repeat_agreement`.
 

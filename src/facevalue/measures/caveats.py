@@ -86,7 +86,7 @@ def shared_caveat(caveats: Iterable[str]) -> str:
 
 
 def counted_caveats(caveats: Iterable[str]) -> str:
-    """How many of some findings have which caveat, as the end of a clause that counts them; empty where none has.
+    """Numbers of findings with each caveat, as the end of a clause that counts the findings; empty where none has one.
 
     Examples
     --------

@@ -184,7 +184,7 @@ class MissingBy:
     prompt: tuple[str, ...] = ()
 
     def question_name(self, columns: Collection[str]) -> pl.Expr:
-        """What was asked, of a frame with these columns; null for what has no name."""
+        """Name of the question, as an expression over a frame with these columns; null where it has no name."""
         names = [pl.col(name).cast(pl.String) for name in self.prompt if name in columns]
         if not names:
             return pl.lit(None, pl.String)

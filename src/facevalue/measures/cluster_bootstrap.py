@@ -62,7 +62,7 @@ def values_only() -> Iterator[None]:
 
 
 def only_values() -> bool:
-    """Whether nothing but values is wanted; see `values_only`."""
+    """Return whether nothing but values is wanted; see `values_only`."""
     return _VALUES_ONLY.get()
 
 
@@ -106,7 +106,7 @@ def standard_error(sums: Array, counts: Array) -> Array:
 
 @lru_cache(maxsize=4)
 def bootstrap_weights(clusters: int, resamples: int, seed: int) -> Array:
-    """How often each cluster is drawn in each resample, shape (resamples, clusters).
+    """Number of times each cluster is drawn in each resample, shape (resamples, clusters).
 
     Kept between calls, so that all estimates of a run are taken on the same resamples.
     """

@@ -180,7 +180,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
-    """How zero cells of a conditional distribution are filled.
+    """Smoothing of the zero cells of a conditional distribution.
 
     Raises
     ------
@@ -325,7 +325,7 @@ def kl_limit(n: npt.ArrayLike, choices: int = 1, smoothing: Smoothing = DEFAULT_
 
 
 def pseudo_form_factor(n: npt.ArrayLike, smoothing: Smoothing = DEFAULT_SMOOTHING) -> Array:
-    """How many times larger the divergence of many forms is than that of `n`, which pseudo-forms draw towards none.
+    """Ratio of the divergence of very many forms to that of `n` forms, which pseudo-forms shrink.
 
     Returns the shape of n; 1 with the uniform prior, which draws to no shift only where all answers are even.
 

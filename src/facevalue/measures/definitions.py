@@ -95,7 +95,7 @@ class Measure:
 
     @property
     def is_distance(self) -> bool:
-        """Whether it says how far values lie apart (a difference, a size of shifts, a spread), and is no level.
+        """True if it measures a distance between values (a difference, a size of shifts, a spread), not a level.
 
         Examples
         --------
@@ -264,7 +264,7 @@ def measures_wanted(keys: Iterable[str] | None) -> Iterator[None]:
 
 
 def is_wanted(names: Iterable[str]) -> bool:
-    """Whether any of these measures, by name, is wanted."""
+    """Return whether any of these measures, by name, is wanted."""
     chosen = _WANTED.get()
     return chosen is None or not chosen.isdisjoint(names)
 

@@ -32,7 +32,7 @@ _BLOCK = 2**21  # elements of one block of dealt labels: bounds the work space a
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What was chosen about each item.
+    """Choices made about each item.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class Choices:
 
     @property
     def member(self) -> Array:
-        """Which item belongs to which group, shape (items, groups)."""
+        """Membership of items in groups: 1 or 0, shape (items, groups)."""
         return (self.group[:, None] == np.arange(self.groups)).astype(np.float64)
 
     @property
@@ -389,7 +389,7 @@ class Votes:
 
     @property
     def measurable(self) -> bool:
-        """Whether both tasks say anything."""
+        """True if both tasks have votes."""
         return bool(self.first.sum() > 0 and self.second.sum() > 0)
 
 
@@ -475,7 +475,7 @@ def _draw_null(votes: Votes, size: int, rng: np.random.Generator) -> Array:
 
 
 def _independent(units: Array) -> float:
-    """How many independent votes vary as much as these units do; one where there is but one unit."""
+    """Effective number of independent votes: that with the same sampling variance; one where there is a single unit."""
     totals, n = units.sum(axis=0), len(units)
     if n < 2:
         return 1.0

@@ -136,7 +136,7 @@ def fact_of_rows(
 
 
 def condition() -> pl.Expr:
-    """What a model is called under an intervention, for people: "m", or "m + cipher"."""
+    """Name of a model under an intervention, for people: "m", or "m + cipher"."""
     return pl.concat_str("model", "intervention", separator=" + ", ignore_nulls=True)
 
 

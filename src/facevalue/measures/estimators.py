@@ -69,7 +69,7 @@ class SumTable:
             self._limit = max(PILE_ROWS, 2 * self.frame().height)
 
     def frame(self) -> pl.DataFrame:
-        """What was added up; without columns where nothing was."""
+        """Sums so far; without columns where nothing was added."""
         if not self._pile:
             return pl.DataFrame()
         rows = pl.concat(self._pile).group_by(self._keys, maintain_order=True)
@@ -120,7 +120,7 @@ class UnitTable:
             self._add_up(np.arange(len(self._labels)))
 
     def frame(self) -> pl.DataFrame:
-        """What was added up, in the order of labels and units; without columns where nothing was."""
+        """Sums so far, in the order of labels and units; without columns where nothing was added."""
         if not self._labels:
             return pl.DataFrame()
         names = pl.DataFrame(list(self._labels), dict.fromkeys(self._names, pl.String()), orient="row")
@@ -276,7 +276,7 @@ def code_levels(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
 
 
 def _named(units: pl.Series) -> tuple[str, ...]:
-    """What units are called; nothing where they are numbers."""
+    """Names of units; empty where they are numbers."""
     return () if units.dtype.is_numeric() else code_levels(units)[0]
 
 

@@ -84,7 +84,7 @@ class Family:
                 raise DataError(f"Family {self.name!r} names no level of {column!r}; None means the rows over all.")
 
     def selects(self) -> pl.Expr:
-        """Which rows of the estimates belong to it."""
+        """Filter for the rows of the estimates that belong to the family."""
         out = pl.col("measure") == self.measure
         for column, levels in {"versus": None, **self.where}.items():
             if levels is None:
@@ -230,7 +230,7 @@ MAX_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Preregistration:
-    """What was declared before the run."""
+    """Families, margins and level declared before the run."""
 
     families: tuple[Family, ...]
     """Confirmatory all."""

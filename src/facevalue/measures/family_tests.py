@@ -222,7 +222,7 @@ def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Arr
 
 
 def any_time_critical(level: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Array:
-    """How many standard errors an interval reaches that holds at all looks together; infinite below `LEAST_UNITS`.
+    """Half-width, in standard errors, of an interval that holds at all looks together; infinite below `LEAST_UNITS`.
 
     `level`: share of audits in which the truth may ever lie outside. `df`, `units`: as in `any_time_p`.
 

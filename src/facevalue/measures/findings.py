@@ -260,7 +260,7 @@ def shares_of(p: Array, question: Codes, classes: Sequence[Codes]) -> Array:
 
 
 def question_findings(p: Array, question: Codes) -> Array:
-    """Whether each question has a finding in any wording: 1 or 0, NaN where no wording could be tested."""
+    """Indicator of a finding per question, in any wording: 1 or 0, NaN where no wording could be tested."""
     size = int(question.max()) + 1
     tested, hits = (np.zeros((len(p), size), dtype=np.bool_) for _ in range(2))
     for column, of in enumerate(question):

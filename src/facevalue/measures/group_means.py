@@ -146,7 +146,7 @@ def compare_groups(
 
 
 def _terms(sums: Array, counts: Array, group: npt.NDArray[np.int64]) -> Terms | None:
-    """What differences are made of: sums of the units of either group, side by side."""
+    """Terms of the differences: sums of the units of either group, side by side."""
     cells = sums.shape[1]
 
     def difference_of_means(total_sums: Array, total_counts: Array) -> Array:

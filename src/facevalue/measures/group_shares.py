@@ -93,7 +93,7 @@ def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dime
 def sampled_units(
     rows: pl.DataFrame, by: str = "occupation"
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Who each unit is, and its stratum where every group has the same share of each; in the order of units' names.
+    """Person of each unit, and its stratum where all groups have equal shares of strata; in the order of units' names.
 
     Then strata make no difference between groups, and what they do to answers is no noise of these either.
 
@@ -280,7 +280,7 @@ def _bounds(c: GroupChoices) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """How far shares lie from even, and what they vary by; one each of the cells that have an answer."""
+    """Distances of shares from equality, and their noise; one of each per cell that has an answer."""
 
     gap: Array
     se: Array

@@ -241,7 +241,7 @@ class ChosenAmong:
         return {"bound_low": low, "bound_high": high, "bound_se": error}
 
     def spread(self, seed: int) -> PairSpread:
-        """How far they lie apart; see `pair_moments.selection_spread`."""
+        """Spread of the selection shares; see `pair_moments.selection_spread`."""
         return selection_spread(self.selection_shares, self.se, self.error_correlation, self.df, self.scenes, seed)
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_]]:

@@ -275,7 +275,7 @@ def _word_shares(replies: pl.Series) -> list[pl.Series]:
 
 
 def _deals(residuals: Array, alike: np.ndarray, cells: Sequence[np.ndarray]) -> tuple[float, float]:
-    """How far answers by stimulus are apart beyond what deals give, of all their spread; and the p-value.
+    """Share of the variation that lies between stimuli beyond what permutations give, and its p-value.
 
     Of several statistics the one counts that is farthest from what deals give of it. Their cube roots are near a normal
     distribution (Wilson and Hilferty 1931), so that they are compared by standard deviations.
@@ -356,7 +356,7 @@ _SUMS = ("n", "mass", "answer", "time")
 
 
 class Course:
-    """What one model answered in the course of a run.
+    """Answers of one model in the course of a run.
 
     Units are asked in an order drawn by seed, so their times are dealt at random whatever they are and whatever their
     answers share: times are what is randomised, units are what they are dealt to, so units are the clusters.

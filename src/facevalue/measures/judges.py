@@ -69,7 +69,7 @@ _TOLD = {
 
 
 def metric_of(categories: Sequence[str]) -> str:
-    """How far two categories are apart for alpha: as numbers where all of them are numbers.
+    """Choose the distance between categories for alpha: that of numbers where all of them are numbers, else nominal.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def judge_measures(name: str, categories: Sequence[str]) -> dict[str, Measure]:
 
 
 def judge_agreement(judge: Array, people: Array, metric: str, seed: int) -> dict[str, Estimates]:
-    """How far the judge agrees with people, and people with each other.
+    """Estimate the agreement of the judge with people, and of people with each other.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def with_judge_caveats(judged: pl.DataFrame, measures: Sequence[Measure]) -> pl.
 
 
 def _reason(row: Mapping[str, Any], check: Mapping[str, Any], people: Mapping[str, Any] | None, unit: str) -> str:
-    """Why the judge could explain a finding; empty where it could not."""
+    """Reason why the judge could explain a finding; empty where it could not."""
     if people is not None and people["low"] is not None and people["high"] is not None:
         clear = people["low"] > 0 if row["value"] > 0 else people["high"] < 0
         interval = f"{people['value']:.3g} [{people['low']:.3g}, {people['high']:.3g}]"

@@ -312,7 +312,7 @@ def _extract_reason(detail: pl.Series) -> pl.Series:
 
 
 def _no_bounds(measure: Measure) -> str:
-    """Why a measure has no bounds, as a further sentence; empty where it says nothing of that."""
+    """Sentence on why a measure has no bounds; empty where the measure gives no reason."""
     return f" No bounds for missing answers: {measure.unbounded}." if measure.unbounded else ""
 
 

@@ -49,7 +49,7 @@ _SLACK, _TIE = 1e-12, 1e-9
 
 
 def draws_for(groups: int) -> tuple[int, ...]:
-    """How many worlds are drawn, at first and at most."""
+    """Number of worlds drawn, at first and at most."""
     return _DRAWS if groups <= _MANY else _DRAWS_OF_MANY
 
 
@@ -88,7 +88,7 @@ class Explanations:
         self.evidence = self._back(np.maximum(right, left) - self._apart)
 
     def cheapest(self) -> tuple[Array, Array, Array]:
-        """What each group is held against under the cheapest explanation of all.
+        """Reference mean that each group is compared with under the cheapest explanation of all.
 
         Returns the mean of the groups that are alike, without the group itself, and the standard error of the group's
         distance from it, both of shape (worlds, groups); and, of the first world, which groups these are: 1 or 0, shape
@@ -109,13 +109,13 @@ class Explanations:
         return self._back(centre + self._middle), self._back(np.sqrt(error)), others
 
     def spread(self) -> Array:
-        """What it costs that all groups are alike, shape (worlds,)."""
+        """Cost of the explanation that all groups are alike, shape (worlds,)."""
         weight = 1 / self._v
         mean = (weight * self._z).sum(axis=1) / weight.sum(axis=1)
         return np.asarray((weight * (self._z - mean[:, None]) ** 2).sum(axis=1))
 
     def _has_majority_without(self, low: Places, high: Places) -> bool:
-        """Whether more than half of the groups are alike without the group itself."""
+        """Return whether more than half of the groups are alike without the group itself."""
         return 2 * int(high[-1] - low[-1]) > self._groups
 
     def _windows(self) -> Iterator[tuple[Places, Places, Array, Array, Array]]:
@@ -327,7 +327,7 @@ class Contrasts:
 def from_majority(
     values: Array, seed: int, limits: tuple[float, float] | None = None, replies: Replies | None = None
 ) -> Contrasts:
-    """How far each group lies from the groups that are alike, with tests and intervals for all groups together.
+    """Estimate each group's distance from the groups that are alike, with tests and intervals for all groups together.
 
     Parameters
     ----------

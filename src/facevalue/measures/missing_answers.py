@@ -160,7 +160,7 @@ _BETWEEN = name_method(IntervalKind.PERMUTATION, "labels dealt anew among units"
 
 @dataclass
 class MissingAnswers:
-    """What one model did not answer, added up while answers pass by.
+    """Missing answers of one model, added up while answers pass by.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class MissingAnswers:
 
 
 def _amounts(answers: pl.DataFrame) -> tuple[npt.NDArray[Any], ...]:
-    """What is added up of each answer: `_SUMS`."""
+    """Amounts of each answer that are added up: `_SUMS`."""
     ones = np.ones(answers.height)
     mass = answers["mass"].cast(pl.Float64).fill_null(1.0).to_numpy() if "mass" in answers.columns else ones
     is_missing = answers["na"].is_not_null()
@@ -229,7 +229,7 @@ def _amounts(answers: pl.DataFrame) -> tuple[npt.NDArray[Any], ...]:
 def _levels(
     rows: pl.DataFrame, codes: Mapping[str, npt.NDArray[np.int64]], **expressions: pl.Expr
 ) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
-    """What expressions say of rows, once for rows that are alike in their columns, and which of these each row has."""
+    """Evaluate expressions once for rows that are alike in their columns, and number each row's place in the result."""
     names = dict.fromkeys(name for e in expressions.values() for name in e.meta.root_names())
     level, first = groups(np.zeros(rows.height, np.int64), *(codes[name] for name in names))
     return rows[first].select(**expressions), level
@@ -263,7 +263,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
 
 
 def _apart(of_reason: pl.DataFrame) -> bool:
-    """Whether a reason is tested by itself, too: there are others, and it is not so rare that it could show nothing.
+    """Return whether a reason is tested by itself, too: there are others, and it is common enough to show something.
 
     How often it occurs is the same whatever labels are dealt, so the test stays exact. A few refusals among many
     failures would only make the largest statistic of the family larger.

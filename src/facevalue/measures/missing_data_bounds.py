@@ -24,7 +24,7 @@ _ABOVE = 0.01  # probabilities are stored in single precision, and may sum to as
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What was asked and what came back, by cluster and cell.
+    """Requests and replies, by cluster and cell.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ LEAD_SHARE = 0.8
 
 
 class PageLevel(NamedTuple):
-    """What became of each test on the page."""
+    """Adjusted p-values of the tests on the page, and the share of alpha of each one's family."""
 
     q: Array
     """Adjusted for its family and for the page: below alpha exactly where the page finds something."""
@@ -159,7 +159,7 @@ def in_family(family: pl.Expr, name: str) -> pl.Expr:
 
 
 def leading_families(family: pl.Expr, lead: Sequence[str], tested: pl.DataFrame) -> pl.Expr:
-    """Which families lead: those of the first name that was tested, or all that begin with it and go on in brackets.
+    """Select the families that lead: those of the first name tested, or all that begin with it and go on in brackets.
 
     `lead`: names in order of preference.
 

@@ -36,7 +36,7 @@ _NOTHING = 1e-9
 
 
 def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None = None) -> pl.DataFrame:
-    """How much more often an identity is chosen beside another one than beside all the rest.
+    """Estimate how much more often an identity is chosen beside another one than beside all the rest.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _partners(couples: pl.DataFrame, couple: list[str], by: Sequence[str], exces
 
 
 def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """How much more often an identity is chosen for terms of high than of low valence.
+    """Estimate how much more often an identity is chosen for terms of high than of low valence.
 
     Returns `by` and `value`, `low`, `high`, `se` in percentage points, `n`, `clusters`, `p`, `p_paper` (Fisher, on the
     counts added up); no interval and no p of fewer than three pictures. With `requests` in `sums`, bounds for missing
@@ -276,7 +276,7 @@ _FEWEST = 4  # activities from which their scatter says what a single one may di
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """What was chosen on one side, and how well that is known; arrays of one length."""
+    """Numbers of choices on one side, with their standard errors; arrays of one length."""
 
     chosen: Array
     options: Array

@@ -74,13 +74,13 @@ class Scenes:
 
     @cached_property
     def _adding(self) -> scipy.sparse.csr_matrix:
-        """Which lines are of which activity, shape (activities, lines)."""
+        """Membership of lines in activities: 1 or 0, shape (activities, lines)."""
         lines = np.arange(self.activity.size)
         return scipy.sparse.csr_matrix((np.ones(lines.size), (np.unique(self.activity, return_inverse=True)[1], lines)))
 
     @cached_property
     def _residuals(self) -> tuple[Array, Array]:
-        """How far each line is from its identity's own rate, and that of everybody, shape (lines, identities)."""
+        """Residuals of lines from their identity's own rate, and the rate of everybody, shape (lines, identities)."""
         size = int(self.stratum.max()) + 1
         own_n, own_s = np.zeros((2, size, self.identities))
         np.add.at(own_n, self.stratum, self.n)
@@ -292,7 +292,7 @@ def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
 
 
 def critical_value(null: Array) -> Array:
-    """What a value must lie above for its `share_beyond` to be less than 1 - `LEVEL`; infinity where none could be.
+    """Value above which `share_beyond` is less than 1 - `LEVEL`; infinity where no value is.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def deal_units(units: int, groups: int, seed: int) -> npt.NDArray[np.int64]:
 
 
 def reduce_estimates(estimates: pl.DataFrame) -> pl.DataFrame:
-    """What is needed of estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
+    """Select what is needed of estimates of one model and condition: labels, value, n, clusters, bounds; bare; floored.
 
     Bare: without an interval of its own. Floored: beside a noise floor. Both, and bounds, are asked of whole samples
     alone, so that estimates without a group may be taken with `cluster_bootstrap.values_only`.
@@ -424,7 +424,7 @@ def _dyadic(error: Array, first: Codes, second: Codes) -> float:
 
 
 def reading_share(unit: str) -> Measure:
-    """How often replies to a ciphered question were written in what, clusters being of this unit."""
+    """Measure of the share of replies to ciphered questions written in each way, with clusters of this unit."""
     return Measure(
         name="reading_share", title="What replies to ciphered questions are written in",
         equation="100 n_kind / N; kinds: decoded, plain, mixed, unable, unreadable", unit="%", cluster=unit,

@@ -234,7 +234,7 @@ def _sum_by_code(codes: tuple[Codes, ...], *numbers: Array) -> tuple[tuple[Codes
 
 
 def _terms(hits: Array, weight: Array, first: Codes, second: Codes, cell: Codes, cells: int) -> Terms | None:
-    """What shares are made of: the pairs of each person, so that a pair of two people is among those of both."""
+    """Terms of the shares: the pairs of each person, so that a pair of two people is among those of both."""
     if term_record() is None:
         return None
     people, apart = int(max(first.max(initial=-1), second.max(initial=-1))) + 1, first != second
@@ -291,7 +291,7 @@ def pair_covariance(error: Array, weight_share: Array, people: tuple[Codes, Code
 
 
 def _moves(key: Codes, pairs: Codes, error: Array, weight_share: Array) -> Array:
-    """What leaving out each key's pairs moves each cell by, shape (keys, cells)."""
+    """Change in each cell when each key's pairs are left out, shape (keys, cells)."""
     names, at = np.unique(key, return_inverse=True)
     summing = scipy.sparse.csr_matrix((np.ones(pairs.size), (at, pairs)), shape=(names.size, error.shape[0]))
     moves, weight_shares = (np.asarray(summing @ x) for x in (error, weight_share))
@@ -505,7 +505,7 @@ def balance_choices(rows: pl.DataFrame) -> pl.DataFrame:
 def pair_sides(
     pairs: pl.DataFrame, by: Sequence[str], unit: Sequence[str] = UNIT_COLUMNS
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What `pair_cells` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
+    """Prepare what `pair_cells` needs: sums by unit, on whichever side of a pair it is, and moments of pairs.
 
     `pairs`: a row per pair: `by`, `SHARE_SUMS`, `unit_1`, `unit_2`, and `pair`, whether these are two.
     """
@@ -560,6 +560,6 @@ def p_even(cells: pl.DataFrame) -> Array:
 
 
 def frequency_methods(frame: pl.DataFrame, name: str = WILSON_OVER_UNITS) -> npt.NDArray[np.object_]:
-    """How each row's interval was made, or that there is none, and why."""
+    """Method of each row's interval, or the reason why there is none."""
     enough = to_array(frame["clusters"]) >= FEWEST_UNITS
     return np.array([TOO_FEW_UNITS, name], dtype=object)[enough.astype(np.int64)]

@@ -153,7 +153,7 @@ def clusters_needed(
 
 
 def detects_mean(units: Array, clusters: int, alpha: float, power: float = POWER, largest: float | None = None) -> bool:
-    """Whether the report's test detects the mean of what clusters are drawn from, with so many of them.
+    """Return whether the report's test detects the mean of the distribution of clusters, with this many of them.
 
     `units`: differences of very many clusters. `largest`: largest possible one, either way; None where there is none.
     """
@@ -240,7 +240,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class DetectionCurve:
-    """What a study detects, by what it spends.
+    """Detectable effects of a study by its cost.
 
     Attributes
     ----------

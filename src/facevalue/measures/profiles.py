@@ -93,7 +93,7 @@ def profile_pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def profile_correlations(first: Array, second: Array, seed: int, resamples: int = RESAMPLES) -> Estimates:
-    """How alike two profiles are: Pearson's and Spearman's correlation over identities.
+    """Correlate two profiles over identities, after Pearson and after Spearman.
 
     `first` and `second`: scores of the same identities; where either is NaN the identity is left out.
     Returns two estimates, Pearson's and Spearman's; `n` and `clusters` are identities.
@@ -258,7 +258,7 @@ def rank_agreement(
 
 
 def draws_for(cells: int) -> int:
-    """How many draws so many cells are taken with.
+    """Number of draws for this many cells.
 
     Examples
     --------

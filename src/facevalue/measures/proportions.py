@@ -24,7 +24,7 @@ _FLAT = 1e-7  # standard errors below this are rounding
 
 
 def effective_size(share: npt.ArrayLike, se: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
-    """How many independent answers would know the share as precisely.
+    """Effective sample size: number of independent answers that would estimate the share as precisely.
 
     `share` and `se`: shares in [0, 1] with their standard errors over clusters.
 
@@ -533,6 +533,6 @@ def groups(*codes: Codes) -> tuple[Codes, Codes]:
 
 
 def _has_lonely(cell: Codes, cells: int, *codes: Codes) -> npt.NDArray[np.bool_]:
-    """Whether each cell has a group of one row."""
+    """Return whether each cell has a group of one row."""
     group, _ = groups(cell, *codes)
     return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0

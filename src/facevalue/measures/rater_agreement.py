@@ -402,7 +402,7 @@ def all_agreements(ratings: Array, seed: int) -> dict[str, Estimates]:
 def rate_items(
     items: pl.Series, ratings: pl.DataFrame, seed: int, *, raters: int = RATERS
 ) -> tuple[pl.DataFrame, Estimates]:
-    """What people say of items, and how far they agree.
+    """Summarise people's ratings of items, with the agreement between raters.
 
     `ratings`: one row per rating: `rater`, `item`, `rating`.
     Returns one row per item: `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did) and

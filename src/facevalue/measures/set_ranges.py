@@ -431,7 +431,7 @@ _MANY, _NEAR = 500, 0.2
 
 
 def tail_credits(scores: Array, quantile: float = TAIL_QUANTILE) -> Array:
-    """Who has the largest score of each set, in draws whose range is above a quantile of all ranges.
+    """Count how often each group scores highest in its set, in draws whose range is above a quantile of all ranges.
 
     Parameters
     ----------
@@ -519,7 +519,7 @@ def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
 
 
 def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
-    """How far each group's mean lies from that of its sets: paired, with t over sets.
+    """Estimate the distance of each group's mean from that of its sets: paired, with t over sets.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def shift_cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, 
 
 
 def _sizes(cut: Slicing) -> npt.NDArray[np.int64]:
-    """How many items each cell of a partition holds."""
+    """Number of items in each cell of a partition."""
     return np.bincount(cut.codes[cut.codes >= 0], minlength=len(cut))
 
 
@@ -83,7 +83,7 @@ def join_cells(cells: Sequence[ShiftCells]) -> ShiftCells:
 
 
 def shift_floor(signed: Estimates) -> Floor:
-    """What |estimate| is with no effect: as far as the interval reaches to its longer side, and mean se sqrt(2/pi).
+    """Floor of |estimate| with no effect: the longer arm of the interval, and the mean se sqrt(2/pi).
 
     The interval's width says what chance does where the effect has been taken off, so that the band is the same for a
     cue with an effect and for one without.
@@ -163,7 +163,7 @@ def cohens_d_interval(d: Array, n: npt.NDArray[np.int64]) -> tuple[Array, Array]
 
 
 def base_pair_share(pictures: Array, threshold: float | None) -> Array:
-    """How often two pictures of one face, whichever they are, lie as far apart as a shift is counted.
+    """Share of pairs of pictures of one face, whichever they are, that lie as far apart as a shift is counted.
 
     What chance does in a share of zero, or large, shifts: with no effect any two of a face's pictures could be base and
     variation. Pictures differ by more than the noise of their answers, so that dealing answers is not enough.
@@ -274,7 +274,7 @@ def wider_estimates(
 
 
 def _noise(pictures: Array, variation: Codes, columns: Codes, cells: int) -> tuple[Array, npt.NDArray[np.bool_], Array]:
-    """What the sum of a cell's shifts errs by with each picture as the base, which can be it, degrees of freedom."""
+    """Error of the sum of a cell's shifts with each picture as the base, which pictures can be it, and the df."""
     seen = np.isfinite(pictures) & np.isfinite(pictures[:, :1])
     scores = np.where(seen, pictures, 0.0)
     varied = seen.copy()
@@ -320,7 +320,7 @@ def _permute_noise(
 def _saddlepoint(
     scaled: Array, impossible: npt.NDArray[np.bool_], distance: Array, df: Array
 ) -> tuple[Array, Array, Array]:
-    """How far an interval reaches down and up, and p of a value at `distance`; all in standard errors.
+    """Lower and upper half-widths of an interval, and p of a value at `distance`; all in standard errors.
 
     `scaled`, `impossible`: errors by each choice in each cluster, and which choices there are not; shape (clusters,
     choices, cells).
@@ -341,7 +341,7 @@ def _saddlepoint(
         return first, w + np.log(t * np.sqrt(second) / w) / w, t * second / w, second
 
     def edge(side: Array) -> tuple[Array, Array, Array]:
-        """How far out the saddlepoint is used: the sum and r* there, and the slope of r* over the sum beyond.
+        """Outermost point where the saddlepoint is used: the sum and r* there, and the slope of r* over the sum beyond.
 
         Where interval and value lie before the point that is tried first, that point stands for it.
         """
@@ -402,7 +402,7 @@ def _cumulants(scaled: Array, impossible: npt.NDArray[np.bool_]) -> Callable[[Ar
 
 
 def _solve(function: Callable[[Array], tuple[Array, Array]], target: Array, side: Array) -> Array:
-    """Where a rising function, given with its slope, is side * target; Newton's steps, bisection where one leaves."""
+    """Solve function(t) = side * target for a rising function, given with its slope: Newton's steps, else bisection."""
     low, high, t = np.zeros(side.shape), np.full(side.shape, _FAR), np.minimum(target, _FAR / 2)
     for _ in range(_STEPS):
         value, slope = function(side * t)

@@ -66,7 +66,7 @@ class UnitSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimateTerm:
-    """What one estimate is made of: a column of sums, times `factor`, less `less`, perhaps without its sign."""
+    """Terms of one estimate: a column of sums, times `factor`, less `less`, perhaps without its sign."""
 
     of: UnitSums
     column: int
@@ -89,7 +89,7 @@ class EstimateTerm:
         return self.of.sums[:, self.column], self.of.counts[:, self.column]
 
     def answered_units(self) -> npt.NDArray[np.bool_]:
-        """Which units have any answer behind the estimate."""
+        """Mask of the units with any answer behind the estimate."""
         if self.of.statistic is not None:
             return np.asarray((self.of.counts > 0).any(axis=1))
         return self.of.counts[:, self.column] > 0
@@ -160,7 +160,7 @@ def terms_kept() -> Iterator[TermRecord]:
 
 
 def term_record() -> TermRecord | None:
-    """Where terms are kept; None where nobody asked."""
+    """Record that terms are kept in; None where nobody asked."""
     return _RECORD.get()
 
 

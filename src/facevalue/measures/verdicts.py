@@ -34,7 +34,7 @@ Objects = npt.NDArray[np.object_]
 
 
 class Verdict(StrEnum):
-    """What may be said of an estimate."""
+    """Verdict on an estimate."""
 
     DIFFERENCE = "difference found"
     EQUIVALENT = "equivalent within the margin"
@@ -233,7 +233,7 @@ def reach_verdicts(
     open_to_missing: npt.ArrayLike = False,
     unreachable: npt.ArrayLike = False,
 ) -> Verdicts:
-    """What may be said of each estimate.
+    """Reach a verdict on each estimate.
 
     Returns verdicts of the broadcast shape.
 
@@ -337,7 +337,7 @@ def _first(choices: Sequence[tuple[Flags, str]], otherwise: str) -> Objects:
 
 
 class LimitOutcome(StrEnum):
-    """What may be said of an estimate and a limit; the worst first."""
+    """Outcome of an estimate against a limit; the worst first."""
 
     BEYOND = "beyond"
     NOT_MEASURABLE = "not measurable"

@@ -87,7 +87,7 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Whose texts have which words: a row for each pair of set and word that occurs."""
+    """Occurrences of words: a row for each pair of set and word that occurs."""
 
     word: Places
     """The word of each pair, from 0."""
@@ -104,7 +104,7 @@ class Presence:
 
     @property
     def images(self) -> Array:
-        """How many images of each group have texts with the word, shape (groups, words)."""
+        """Number of images of each group that have texts with the word, shape (groups, words)."""
         groups = range(self.lengths.shape[1])
         return np.stack([np.bincount(self.word, self.has(group), self.words) for group in groups]).astype(np.float64)
 
@@ -125,7 +125,7 @@ class Presence:
 
 
 def label_tests(presence: Presence, tested: npt.NDArray[np.bool_] | None = None) -> Array:
-    """Whether more of a group's images have a word than labels dealt out by chance would give: one-sided p-values.
+    """Test whether a word is in more of a group's images than under random labels: one-sided p-values.
 
     Parameters
     ----------
@@ -505,7 +505,7 @@ def _hypergeometric(observed: int, total: int, has: int, images: int, odds: floa
 
 
 def _bisect(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array) -> Array:
-    """Where something that holds at first ceases to."""
+    """Find the point at which a condition that holds at first ceases to hold, by bisection."""
     for _ in range(_LIMIT_STEPS):
         middle = (low + high) / 2
         below = is_less(middle)

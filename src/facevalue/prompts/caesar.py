@@ -294,7 +294,7 @@ def _has_encoded_neighbour(text: str, words: _Words, pair: tuple[int, int], name
 
 
 def _with_signs(reply: str, start: int, end: int, names: _OptionNames) -> bool | None:
-    """Whether a letter before an option's text without words is that option's encoded label; None where it is none."""
+    """Return whether a letter before a wordless option is that option's encoded label; None where it is neither."""
     rest = reply[end : end + _LONGEST].lstrip(_MARKS)
     label = next((label for text, label in names.wordless if rest.startswith(text)), None)
     if label is None:

@@ -134,7 +134,7 @@ class Variant:
 
     @property
     def description(self) -> str:
-        """What it does, for people.
+        """Description of the changes that it makes to a request, for people.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class Variant:
 
     @property
     def reworded(self) -> bool:
-        """Whether the question or its options have another wording."""
+        """True if the question or its options have another wording."""
         return bool(self.prompt or self.options)
 
     def question(self, plain: Question, led: Led | None = None) -> Question:

@@ -58,7 +58,7 @@ class _BesideFloor(Statistic):
 
 @register
 class Flip(_BesideFloor):
-    """How often the answer differs from that about the base, beyond a picture asked twice."""
+    """Rate at which the answer differs from that about the base, beyond that of a picture asked twice."""
 
     kind = "flip"
     title = "Flips of the answer"
@@ -118,7 +118,7 @@ class Flip(_BesideFloor):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Similarity(_BesideFloor):
-    """How much of the lists about a picture and its base, or about any two pictures of a unit, is the same.
+    """Similarity of the lists about a picture and its base, or about any two pictures of a unit.
 
     Attributes
     ----------

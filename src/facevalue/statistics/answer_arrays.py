@@ -102,7 +102,7 @@ def reason_code(reason: NA) -> int:
 
 @dataclass(frozen=True)
 class Axes:
-    """What the arrays' axes are."""
+    """Axes of the arrays."""
 
     images: Sequence[str]
     items: Callable[[pl.DataFrame], Codes]  # from answers to the item that each is about

@@ -21,7 +21,7 @@ CONTRAST, DIMENSION, GROUP, OTHER_GROUP = "contrast", "dimension", "group", "oth
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What a study's answers can be broken down by.
+    """Factors that a study's answers can be broken down by.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Breakdown:
         return list(self._of_items)
 
     def why_none(self, name: str) -> str:
-        """Why a column of the list is no factor, if it is that all that is shown has one level of it."""
+        """Reason why a column of the list is no factor, where all that is shown has one level of it; else empty."""
         levels = self.sets.levels(name) if name in self.sets.columns else []
         return f"All that is shown has one level of {name!r}, {levels[0]!r}." if len(levels) == 1 else ""
 
@@ -84,15 +84,15 @@ class Breakdown:
 
     @property
     def any_two(self) -> bool:
-        """Whether any two pictures of a unit are a pair, not the base and another."""
+        """True if any two pictures of a unit are a pair, not the base and another."""
         return bool(self.sets.of_both)
 
     def varies_within_units(self, name: str) -> bool:
-        """Whether a unit has several levels of a factor."""
+        """Return whether a unit has several levels of a factor."""
         return name in self._of_items or self.sets.varies(name)
 
     def nests(self, coarse: str, fine: str) -> bool:
-        """Whether each level of one factor has a single level of another, as scenarios have one category."""
+        """Return whether each level of one factor has a single level of another, as scenarios have one category."""
         at_coarse, at_fine = self._of_items.get(coarse), self._of_items.get(fine)
         if at_coarse and at_fine and at_coarse[0] == at_fine[0]:
             pairs = pl.DataFrame({"coarse": at_coarse[1], "fine": at_fine[1]})
@@ -161,5 +161,5 @@ class Breakdown:
         return Slicing(np.array(codes, dtype=np.int64), {dimension: levels})
 
     def is_of_prompt(self, name: str) -> bool:
-        """Whether a factor is one of the prompt, or a coarser one of these."""
+        """Return whether a factor is one of the prompt, or a coarser one of these."""
         return name in self._of_items

@@ -77,7 +77,7 @@ def require_cue(kind: str, breakdown: Breakdown) -> None:
 @register
 @dataclass(frozen=True, kw_only=True)
 class Shift(Statistic):
-    """How far each picture's score lies from that of its base, within its unit.
+    """Difference of each picture's score from that of its base, within its unit.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class _BetweenLevels(Statistic):
 
     @property
     def compares(self) -> bool:
-        """Whether it compares levels of its factor."""
+        """True if it compares levels of its factor."""
         return bool(self.factor)
 
     def __post_init__(self) -> None:
@@ -218,7 +218,7 @@ class _BetweenLevels(Statistic):
                 raise DataError(f"`ends` names all levels of {self.factor} in their order, and lacks {level!r}.")
 
     def has_single_rival(self, breakdown: Breakdown) -> bool:
-        """Whether each level is compared with one other level."""
+        """Return whether each level is compared with one other level."""
         several = self.versus in NO_SINGLE_LEVEL or (not self.versus and len(breakdown.levels(self.factor)) > 2)
         return bool(self.ends) or not several
 
@@ -298,7 +298,7 @@ class Gap(_BetweenLevels):
 
     @property
     def corrects_itself(self) -> bool:
-        """Whether q is of all levels of a cell."""
+        """True if q is adjusted over all levels of a cell."""
         return self.versus == ALIKE
 
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
@@ -319,11 +319,11 @@ class Gap(_BetweenLevels):
             self._refuse_left_out(score, described)
 
     def is_between_units(self, breakdown: Breakdown) -> bool:
-        """Whether a unit has one level of the factor."""
+        """Return whether a unit has one level of the factor."""
         return not breakdown.varies_within_units(self.factor)
 
     def is_within_units(self, breakdown: Breakdown) -> bool:
-        """Whether units have several levels of the factor."""
+        """Return whether units have several levels of the factor."""
         return breakdown.varies_within_units(self.factor)
 
     def quantity(self, breakdown: Breakdown) -> str:
@@ -339,7 +339,7 @@ class Gap(_BetweenLevels):
         return -reach, reach
 
     def is_paired(self, breakdown: Breakdown) -> bool:
-        """Whether it is within units."""
+        """Return whether it is within units."""
         return breakdown.varies_within_units(self.factor)
 
     def definition(self, breakdown: Breakdown, score: Score) -> tuple[str, str]:
@@ -427,11 +427,11 @@ class Gap(_BetweenLevels):
         return gap_rows(rows, self.factor, breakdown, self.contrasts(breakdown)[0][1], estimand.by)
 
     def phrase(self, words: str) -> str:
-        """What differs."""
+        """Name of the quantity that differs."""
         return f"shifts of {words}" if self.of_shifts else words
 
     def facet_words(self, words: str) -> str:
-        """What differs between groups."""
+        """Name of the quantity that differs between groups."""
         return self.phrase(words)
 
     def subject(self, by: Sequence[str], sides: PairNames) -> str:
@@ -453,7 +453,7 @@ class Gap(_BetweenLevels):
 
 @register
 class Preference(_BetweenLevels):
-    """How far answers about pairs lean to one picture: to that beside the base, or to that with a level of a factor."""
+    """Preference, in answers about pairs, for one picture: that beside the base, or that with a level of a factor."""
 
     kind = "preference"
     title = "Preferences"

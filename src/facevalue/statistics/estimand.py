@@ -20,7 +20,7 @@ CORRECTIONS = ("holm", "bh", "by")
 
 @dataclass(frozen=True)
 class Estimand:
-    """What is estimated.
+    """Quantity that is estimated: a statistic, of some scores, by labels.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Estimand:
         return f"{text} by {', '.join(self.by)}" if self.by else text
 
     def is_of(self, score: Score) -> bool:
-        """Whether it is of a score."""
+        """Return whether it is of a score."""
         return not self.scores or score.name in self.scores
 
     def name_of(self, breakdown: Breakdown) -> str:

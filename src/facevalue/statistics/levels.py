@@ -75,7 +75,7 @@ class Mean(Statistic):
 
 @register
 class Lean(Statistic):
-    """How far the mean score lies from the middle of its scale."""
+    """Difference of the mean score from the middle of its scale."""
 
     kind = "lean"
     title = "Leans"
@@ -116,7 +116,7 @@ class Lean(Statistic):
         return means.select(*estimand.by, UNIT, (pl.col(VALUE) - score.middle).alias(VALUE))
 
     def quantity_words(self, measure: str, score: Score) -> str:
-        """What leans: as the estimand calls it, or the score."""
+        """Name of the quantity that leans: as the estimand calls it, or the score."""
         return measure.replace("_", " ") if measure else score.words
 
     def subject(self, by: Sequence[str], sides: PairNames) -> str:

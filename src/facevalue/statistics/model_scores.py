@@ -170,7 +170,7 @@ class ModelScores:
         return shift_cells(values, sets.identity[at], rows, columns, len(sets.identities))
 
     def replies(self, at: Codes, rows: Slicing, columns: Slicing) -> Replies:
-        """What was asked about these stimuli and came back, by unit and cell."""
+        """Requests and replies about these stimuli, by unit and cell."""
         assert self.totals is not None
         return Replies(*(self.cells(total[at], at, rows, columns).sums for total in self.totals))
 
@@ -241,7 +241,7 @@ PaperStatistic = Callable[[EstimateTable, ModelScores], None]
 
 @dataclass(frozen=True)
 class Program:
-    """What is estimated of the answers to a study, in the order of its estimates."""
+    """Estimands of the answers to a study, in the order of its estimates."""
 
     study: str
     labels: tuple[str, ...]

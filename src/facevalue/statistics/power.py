@@ -48,7 +48,7 @@ class PlannedTask(Protocol):
 
     @property
     def breakdown(self) -> Breakdown:
-        """What its answers can be broken down by."""
+        """Factors that its answers can be broken down by."""
 
     @property
     def axes(self) -> Axes:

@@ -23,7 +23,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 
 @dataclass(frozen=True, slots=True)
 class UnitSpread:
-    """How far what is measured differs between the units that are sampled.
+    """Spread of a measured quantity between the units that are sampled.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Respondents:
 
     @property
     def source(self) -> str:
-        """What is assumed, for people."""
+        """Assumptions about the respondents, for people."""
         replies = "their probabilities" if not self.replies else f"{self.replies} replies per picture and question"
         return (
             f"simulated respondents, {replies}, SD of units {self.person:g} and of pictures {self.picture:g} on the "
@@ -179,7 +179,7 @@ class Respondents:
         return np.asarray((shifts - shifts.mean() + share) * self.span)
 
     def _logit(self, rate: float) -> float:
-        """Where the mean chance over all pictures is the rate."""
+        """Logit at which the mean probability over all pictures is the rate."""
         spread = float(np.hypot(self.person, self.picture))
         low, high = -60.0, 60.0
         while high - low > 1e-9:
@@ -205,7 +205,7 @@ def _chance(logits: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a planner must know of a study to say what it can detect.
+    """Facts of a study from which a planner computes what it can detect.
 
     Attributes
     ----------

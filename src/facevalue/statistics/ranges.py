@@ -33,7 +33,7 @@ ORDERING = "ordering"
 
 @register
 class Range(Unsigned):
-    """How far the levels of a factor lie apart within a unit: the highest score less the lowest.
+    """Range of the levels of a factor within a unit: the highest score less the lowest.
 
     Units that lack a level that others of their cell show have no range, as a range of fewer pictures is smaller.
     """

@@ -43,7 +43,7 @@ class Sets:
 
     @property
     def base_name(self) -> str:
-        """What the base is called where all is compared with one that has a name; empty elsewhere."""
+        """Name of the base where all is compared with one that has a name; empty elsewhere."""
         if self.beside is not None:
             return f"“{self.beside[1]}”" if {*"{}"}.isdisjoint(self.beside[1]) else ""
         if self.base_level is None or self.control_cue is not None or {*"{}"} & {*self.base_level}:
@@ -52,7 +52,7 @@ class Sets:
 
     @property
     def beside_base(self) -> str:
-        """What stands beside the base of pairs, by its levels; empty where these are many, or there are no pairs."""
+        """Levels that stand beside the base of pairs, in words; empty where these are many, or there are no pairs."""
         levels = [] if self.beside is None else self.levels(self.beside[0])
         text = " or ".join(f"“{level}”" for level in levels)
         return text if len(levels) <= _MOST_NAMED and {*"{}"}.isdisjoint(text) else ""
@@ -110,7 +110,7 @@ class Sets:
         return np.flatnonzero(~self._is_base & ~self._is_control & self.manifest[self.cue[0]].is_not_null().to_numpy())
 
     def is_controlled(self, level: str) -> bool:
-        """Whether what has this level of the first cue column is compared with the second base."""
+        """Return whether stimuli with this level of the first cue column are compared with the second base."""
         return level in self.controlled
 
     @cached_property
@@ -152,7 +152,7 @@ class Sets:
         return {column for name in self.of_both for column in (name, f"{BESIDE}{name}")}
 
     def _shown_levels(self, name: str) -> pl.Series:
-        """What stimuli show of a factor; of pairs the other picture's, too."""
+        """Levels of a factor that stimuli show; of pairs the other picture's, too."""
         names = [f"{BESIDE}{name}", name] if name in self.of_both else [name]
         return pl.concat([self.manifest[column].drop_nulls() for column in names])
 
@@ -167,7 +167,7 @@ class Sets:
         return [name for name in self.factors if name not in {*self.cue, *self.of_pairs} and not self.varies(name)]
 
     def varies(self, name: str) -> bool:
-        """Whether a column has several levels within some unit."""
+        """Return whether a column has several levels within some unit."""
         if name not in self._varying:
             levels = pl.DataFrame({"unit": self.identity, "level": self.manifest[name]}).drop_nulls()
             self._varying[name] = bool((levels.group_by("unit").agg(pl.col("level").n_unique())["level"] > 1).any())

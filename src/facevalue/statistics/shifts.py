@@ -55,7 +55,7 @@ class Shifts:
 
     @property
     def has_values(self) -> bool:
-        """Whether there is any shift, or, where stimuli have no base, any score."""
+        """True if there is any shift, or, where stimuli have no base, any score."""
         return bool(np.isfinite(self.delta if (self.sets.base >= 0).any() else self.phi).any())
 
     @cached_property
@@ -114,7 +114,7 @@ class Shifts:
     def replies(
         self, totals: Sequence[Array], rows: Slicing, columns: Slicing | None = None
     ) -> tuple[Replies, Replies]:
-        """What was asked of both and came back about the bases, and about the varied; `totals`: see `ModelScores`."""
+        """Requests and replies about bases and about the varied, where both were asked; `totals`: see `ModelScores`."""
         base, has_requests = self.sets.base_of, totals[2] > 0
         of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.variation_rows]
 
@@ -206,7 +206,7 @@ def bound_difference(
 
 
 def estimate_difference_from_mean(sums: Array, counts: Array, level: int, span: float | None) -> Estimates:
-    """How far a level lies from the mean of the unit's levels; sums and counts have shape (units, levels, cells)."""
+    """Estimate the difference of a level from the unit's mean; sums and counts have shape (units, levels, cells)."""
     means = cell_means(sums, counts)
     has_level = np.isfinite(means)
     size = has_level.sum(axis=1)

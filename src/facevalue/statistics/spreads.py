@@ -50,7 +50,7 @@ NOISE = name_method(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Spread(Unsigned):
-    """How far the groups of a factor lie apart: the standard deviation of their means.
+    """Spread of the groups of a factor: the standard deviation of their means.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Spread(Unsigned):
     }
 
     def is_within(self, breakdown: Breakdown) -> bool:
-        """Whether each unit has several of the levels, so that they are compared within units."""
+        """Return whether each unit has several of the levels, so that they are compared within units."""
         of_sets = self.factor in breakdown.sets.factors and self.factor not in breakdown.sets.cue
         return of_sets and breakdown.sets.varies(self.factor)
 
@@ -189,11 +189,11 @@ class Tally(Unsigned):
         return (*super().factors, *self.any_of)
 
     def is_of_cue(self, breakdown: Breakdown) -> bool:
-        """Whether it is of questions in which the cue moves the answer, within units."""
+        """Return whether it is of questions in which the cue moves the answer, within units."""
         return self.factor in breakdown.sets.cue
 
     def needs_levels(self, breakdown: Breakdown) -> bool:
-        """Whether its factor must have two levels or more: a cue has one beside the base."""
+        """Return whether its factor must have two levels or more: a cue has one beside the base."""
         return not self.is_of_cue(breakdown)
 
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
@@ -216,7 +216,7 @@ class Tally(Unsigned):
         return "moved_share" if self.is_of_cue(breakdown) else self.kind
 
     def is_paired(self, breakdown: Breakdown) -> bool:
-        """Whether pictures of one unit are compared."""
+        """Return whether pictures of one unit are compared."""
         return self.is_of_cue(breakdown)
 
     def estimate(self, table: EstimateTable, estimand: "Estimand", model: "ModelScores") -> None:
@@ -268,7 +268,7 @@ class Tally(Unsigned):
         return precision_of_question(estimand, task, score, design, is_of_cue=self.is_of_cue(task.breakdown))
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
-        """What differs in each question: the smallest p of all says whether any does."""
+        """Values that differ in each question: the smallest p of all says whether any does."""
         means = unit_means(answers, breakdown, score)
         question = [name for name in breakdown.prompt_factors if name not in (*self.any_of, *estimand.by)]
         if self.is_of_cue(breakdown):

@@ -60,7 +60,7 @@ class Score:
 
     @property
     def is_share(self) -> bool:
-        """Whether its mean is a share: it is from 0 to 1."""
+        """True if its mean is a share: it is from 0 to 1."""
         return (self.low, self.high) == (0.0, 1.0)
 
     @property
@@ -75,7 +75,7 @@ class Score:
 
     @property
     def words(self) -> str:
-        """What differs, for people."""
+        """Name of the quantity that differs, for people."""
         return self.quantity or self.name.replace("_", " ")
 
 
@@ -184,12 +184,12 @@ class Statistic:
 
     @property
     def compares(self) -> bool:
-        """Whether it compares levels of its factor with each other, in one direction."""
+        """True if it compares levels of its factor with each other, in one direction."""
         return False
 
     @property
     def corrects_itself(self) -> bool:
-        """Whether its test corrects for how many estimates it makes, so that no declared family can."""
+        """True if its test corrects for the number of its estimates, so that no declared family can."""
         return False
 
     def contrasts(self, breakdown: Breakdown) -> list[tuple[str, str]]:
@@ -223,15 +223,15 @@ class Statistic:
             )
 
     def needs_levels(self, breakdown: Breakdown) -> bool:
-        """Whether its factor must have two levels or more."""
+        """Return whether its factor must have two levels or more."""
         return True
 
     def is_between_units(self, breakdown: Breakdown) -> bool:
-        """Whether it compares units with other units."""
+        """Return whether it compares units with other units."""
         return False
 
     def is_within_units(self, breakdown: Breakdown) -> bool:
-        """Whether it compares pictures or questions of the same units."""
+        """Return whether it compares pictures or questions of the same units."""
         return self.paired
 
     # What its measures are.
@@ -262,7 +262,7 @@ class Statistic:
         return self.definitions[self.quantity(breakdown)]
 
     def is_paired(self, breakdown: Breakdown) -> bool:
-        """Whether it compares stimuli of the same unit."""
+        """Return whether it compares stimuli of the same unit."""
         return self.paired
 
     def measure(self, name: str, breakdown: Breakdown, score: Score) -> Measure:
@@ -304,19 +304,19 @@ class Statistic:
     # How it reads.
 
     def quantity_words(self, measure: str, score: Score) -> str:
-        """What differs, for people; `measure`: the name that an estimand gave it, if any."""
+        """Name of the quantity that differs, for people; `measure`: the name that an estimand gave it, if any."""
         return score.words
 
     def facet_words(self, words: str) -> str:
-        """What differs between groups, in the title of what is found about them."""
+        """Name of the quantity that differs between groups, in the title of findings about them."""
         return words
 
     def has_single_rival(self, breakdown: Breakdown) -> bool:
-        """Whether each level is compared with one other level."""
+        """Return whether each level is compared with one other level."""
         return False
 
     def phrase(self, words: str) -> str:
-        """What differs or not; `words`: the score's."""
+        """Name of the quantity that differs or not; `words`: the score's."""
         return self.phrase_form.format(words)
 
     def subject(self, by: Sequence[str], sides: PairNames) -> str:
@@ -328,7 +328,7 @@ class Statistic:
         return up, down
 
     def noun(self, by: Sequence[str]) -> tuple[str, str]:
-        """What is compared, in the singular and the plural."""
+        """Name of a comparison, in the singular and the plural."""
         names = self.factors[:1] or by
         if not names:
             return "comparison", "comparisons"
@@ -371,7 +371,7 @@ class Unsigned(Statistic):
         return (*by, DIMENSION)
 
     def noun(self, by: Sequence[str]) -> tuple[str, str]:
-        """What is compared, in the singular and the plural."""
+        """Name of a comparison, in the singular and the plural."""
         return "factor", "factors"
 
     def subject(self, by: Sequence[str], sides: PairNames) -> str:
