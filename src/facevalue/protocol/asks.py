@@ -111,7 +111,7 @@ MOST_PROMPTS = 100_000
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked about each stimulus.
+    """Questions that are asked about each stimulus.
 
     Attributes
     ----------

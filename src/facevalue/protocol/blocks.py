@@ -261,7 +261,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What was shown: stimuli of a few units, as chosen by the page's `Gallery`.
+    """Stimuli of a few units that were shown, as chosen by the page's `Gallery`.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How audits of planted answers are made of a study.
+    """Settings from which audits of planted answers are made of a study.
 
     Attributes
     ----------

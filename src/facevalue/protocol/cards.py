@@ -110,7 +110,7 @@ RATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitsCard:
-    """How many units were sampled, and what the noise floor is: cards that follow from the lead.
+    """Cards on the number of sampled units and on the noise floor, which follow from the lead.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ NUMBERS = "The numbers behind this chart"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyChart:
-    """What charts have in common."""
+    """Texts that all charts have."""
 
     title: str = ""
     """Of the chart."""
@@ -205,7 +205,7 @@ class Scatter(AnyChart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cumulative(AnyChart):
-    """How a total adds up, largest part first.
+    """Cumulative total, largest part first.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Cumulative(AnyChart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution(AnyChart):
-    """How many estimates have which value."""
+    """Histogram of estimates by their value."""
 
     of: Of
     """The estimates."""

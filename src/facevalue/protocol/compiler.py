@@ -93,7 +93,7 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
 
 
 def _is_of_rows(ask: Ask, sets: Sets) -> bool:
-    """Whether each row asks a question of its own."""
+    """Return whether each row asks a question of its own."""
     return bool(ask.option_columns) or (sets.unit == TEMPLATE and bool(ask.of_pictures))
 
 
@@ -376,7 +376,7 @@ def _check_labels(breakdown: Breakdown, ask: Ask, task: str) -> None:
 def _reading(
     protocol: "Protocol", asks: Mapping[str, Ask], options: Mapping[str, OptionValue], table: pl.DataFrame
 ) -> Reading:
-    """How texts are read with what a judge and scorers say of them."""
+    """Define the reading of texts with the verdicts of a judge and the scores of scorers."""
     outside = {task: outside_of(ask.reply) for task, ask in asks.items()}
 
     def bound(judge: Judge | None, scorers: Sequence[Scores]) -> Study:
@@ -466,7 +466,7 @@ def _missing_by(analysis: Tasks) -> MissingBy:
 
 
 def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":
-    """What the report shows where the protocol does not say."""
+    """Page of the report where the protocol declares none."""
     from facevalue.protocol.default_page import page_of  # noqa: PLC0415 - scipy.stats takes a second to import
 
     return page_of(analysis.tasks, variants)

@@ -187,12 +187,12 @@ class Conditions:
 
 
 def _block(offsets: npt.NDArray[np.int64], numbers: Codes) -> Codes:
-    """Which block each number is in."""
+    """Index of the block that each number is in."""
     return np.searchsorted(offsets, numbers, side="right") - 1
 
 
 def _decipher(texts: Sequence[str], questions: Sequence[Question]) -> list[caesar.CipherReading]:
-    """What replies to ciphered questions say, each distinct (reply, question) read once; empty if they say nothing."""
+    """Decipher replies to ciphered questions, each distinct (reply, question) once; empty if they say nothing."""
     readings: dict[tuple[str, int], caesar.CipherReading] = {}
     for text, question in zip(texts, questions, strict=True):
         key = (text, id(question))

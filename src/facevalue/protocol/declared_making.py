@@ -90,7 +90,7 @@ _TAKEN = RESERVED | frozenset(_COLUMNS) | frozenset(_CHOICES)
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredMaking:
-    """What an own study has made.
+    """Pictures that an own study has made.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class DeclaredMaking:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """What the user may choose: how many bases and which, and edits of pictures that exist."""
+        """Settings of the user: how many bases and which, and edits of pictures that exist."""
         sources, root, nulls = EXISTING
         counts = (Setting("sets", "Bases of each combination of factors or person.", self.sets, excludes=("sources",)),)
         return (
@@ -297,7 +297,7 @@ class DeclaredMaking:
         return table.with_columns(name.alias(IMAGE), name.alias(self.unit)).drop("place", "number")
 
     def _words(self, row: Mapping[str, str]) -> dict[str, str]:
-        """What fills slots, from the levels of a picture."""
+        """Words that fill slots, from the levels of a picture."""
         return {name: self.factors.get(name, {}).get(level, level) for name, level in row.items()}
 
     def _sources(self, options: Options) -> pl.DataFrame:
@@ -311,7 +311,7 @@ class DeclaredMaking:
         )
 
     def _edits(self, bases: pl.DataFrame, options: Options) -> pl.DataFrame:
-        """What is changed of each base, by the columns that fill slots of edits."""
+        """Edits of each base, by the columns that fill slots of edits."""
         levels = chosen("edit", names(options, "edit"), tuple(self.edits)) or tuple(self.edits)
         by = self._filled_by_edits
         rows = [

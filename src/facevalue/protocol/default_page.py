@@ -230,7 +230,7 @@ def page_of(tasks: Sequence[Task], variants: Sequence[Variant] = ()) -> Page:
 
 
 def _is_shared(estimand: Estimand, tested: Sequence[_EstimandRow]) -> bool:
-    """Whether others of an estimand's family compare levels of another factor."""
+    """Return whether others of an estimand's family compare levels of another factor."""
     family, factor = estimand.family, estimand.compared_factor
     return bool(family) and any(
         row.estimand.family == family and row.estimand.compared_factor != factor for row in tested
@@ -238,7 +238,7 @@ def _is_shared(estimand: Estimand, tested: Sequence[_EstimandRow]) -> bool:
 
 
 def _findings(row: _EstimandRow, *, several: bool, shared: bool) -> Findings:
-    """What a page says of a tested estimand, and whom that is about."""
+    """Sentences of a page about the findings of a tested estimand, with the people that they are about."""
     facet = facet_of(row.estimand, row.score, row.task.ask.reply, row.task.breakdown)
     sets = row.task.breakdown.sets
     sides = PairNames(sets.beside_base, sets.base_name)
@@ -267,7 +267,7 @@ def _variant_section(rows: Sequence[_EstimandRow], variants: Sequence[Variant], 
 
 
 def _judge_sections(tasks: Sequence[Task], rows: Sequence[_EstimandRow], by_task: tuple[str, ...]) -> list[Section]:
-    """What a judge and scorers leave out, how far people agree with the judge, and how far group words move it."""
+    """Sections on texts that judge and scorers leave out, people's agreement with the judge, and group words."""
     replies = [outside_of(task.ask.reply) for task in tasks]
     statuses = {key: measure.title for outside in replies for key, measure in outside.measures("").items()}
     if not statuses:
@@ -379,7 +379,7 @@ def _title(estimand: Estimand) -> str:
 
 
 def _describe_row(row: _EstimandRow, *, several: bool) -> Described:
-    """What leads where nothing is tested."""
+    """Description that leads the page where nothing is tested."""
     of_score = f" of {row.score.name.replace('_', ' ')}" if several else ""
     text = f"({_lower(_title(row.estimand))}{of_score}: described, and not tested)"
     beside, statistic = {}, row.estimand.statistic

@@ -23,7 +23,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class SumEstimand:
-    """What is estimated: a measure of sums, broken down by labels.
+    """Quantity that is estimated: a measure of sums, broken down by labels.
 
     Attributes
     ----------

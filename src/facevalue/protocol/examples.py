@@ -147,7 +147,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotedQuestions:
-    """Which questions are quoted."""
+    """Selection of the questions that are quoted."""
 
     block: str = ""
     """Constant of which every level is quoted; without one, the first block."""

@@ -143,7 +143,7 @@ CONTRASTS: tuple[tuple[str, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """Who a lead's estimates are about, by which kind of question, and what their sign means for these people.
+    """Aspect of a lead: people whom its estimates are about, kinds of question, and meaning of the sign for them.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class Facet:
     means: Direction | Callable[[Estimate], Direction] = NEITHER
 
     def meaning(self, estimate: Estimate) -> Direction:
-        """What an upward difference of this estimate means for the group."""
+        """Meaning of an upward difference of this estimate for the group."""
         return self.means(estimate) if callable(self.means) else self.means
 
     def sign(self, estimate: Estimate) -> int:

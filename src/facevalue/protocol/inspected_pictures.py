@@ -40,12 +40,12 @@ class InspectedPictures(Listed):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Where they are, and which column says what was edited."""
+        """Settings of the files' place, and of the column that says what was edited."""
         return *super().settings, Setting("cue", f"The column that says what was edited; {', '.join(CUES)} if any.", "")
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the list of pictures may have."""
+        """Columns that the list of pictures may have."""
         source = Column(SOURCE, "the picture that it was edited from, by its id; empty if none")
         return *super().columns, source
 

@@ -121,7 +121,7 @@ def _twins(design: Design) -> Codes:
 
 
 class Groups:
-    """What was sampled, dealt into groups that are left out in turn.
+    """Partition of the sampled units into groups that are left out in turn.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Groups:
             self.layers += [(PAIRS, g) for g in range(int(self._pair_group.max()) - len(self.layers) + 1)]
 
     def kept(self, answers: pl.DataFrame, left_out: int) -> npt.NDArray[np.bool_]:
-        """Which answers remain without a group, by its place in `layers`."""
+        """Mask of the answers that remain without a group, by its place in `layers`."""
         first, second = (self._ranks[answers[name].to_numpy()] for name in COLUMNS)
         if self.layers[left_out][0] != PAIRS:
             return (self._unit[first] != left_out) & (self._unit[second] != left_out)
@@ -180,7 +180,7 @@ class Groups:
 
 
 def _parts(pairs: Codes, size: int) -> Codes:
-    """What is dealt together: a number for each unit."""
+    """Number the units by the parts that are dealt as a whole."""
     links = scipy.sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
     component = scipy.sparse.csgraph.connected_components(links, directed=False)[1].astype(np.int64)
     alone = pairs[:, 0] == pairs[:, 1]
@@ -191,7 +191,7 @@ def _parts(pairs: Codes, size: int) -> Codes:
 
 
 def _joined_if_single(belongs: Codes) -> list[int]:
-    """Which layers there are; what would be a layer by itself is put into the largest, in place."""
+    """Return the layers; the only member of a layer is put into the largest one, in place."""
     kinds, sizes = np.unique(belongs[belongs > 0], return_counts=True)
     for kind, size in zip(kinds.tolist(), sizes.tolist(), strict=True):
         if size == 1:
@@ -306,7 +306,7 @@ class KeptAnswers:
 
 
 def grouped(conditions: Sequence[KeptAnswers], *, paired: bool) -> Groups:
-    """What was sampled for some conditions, dealt into groups; `paired` where all are about the same units."""
+    """Partition the units sampled for some conditions into groups; `paired` where all are about the same units."""
     rows = sum(answers.rows for answers in conditions)
     pairs = [answers.pairs() for answers in conditions]
     ranks = conditions[0].units.names.ranks()

@@ -79,11 +79,11 @@ class Of:
 
 
 class Look(Protocol):
-    """What a page's own texts may ask: estimates of one model, and how they are written."""
+    """Interface for a page's own texts: estimates of one model, and their wording."""
 
     @property
     def model(self) -> str:
-        """Whose estimates these are."""
+        """Model that these estimates are of."""
         ...
 
     @property
@@ -113,7 +113,7 @@ class Look(Protocol):
         ...
 
     def found(self, estimate: Estimate) -> bool:
-        """Whether a difference was found."""
+        """Return whether a difference was found."""
         ...
 
     def value(self, estimate: Estimate | None, *, bare: bool = False) -> str:
@@ -125,7 +125,7 @@ class Look(Protocol):
         ...
 
     def floor(self, estimate: Estimate | None) -> str:
-        """What chance alone shows, its mean and its end; a dash if that is not known."""
+        """Noise floor in words: mean and upper end of what chance alone shows; a dash if unknown."""
         ...
 
     def said(self, form: str, estimate: Estimate) -> str:

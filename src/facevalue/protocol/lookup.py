@@ -78,27 +78,27 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether both ends of the interval are known."""
+        """True if both ends of the interval are known."""
         return self.low is not None and self.high is not None
 
     @property
     def method_words(self) -> str:
-        """How its interval was made, or why there is none, in words; empty where nobody knows."""
+        """Method of its interval, or the reason why there is none, in words; empty where nobody knows."""
         return describe_method(self.method, self.detail)
 
     @property
     def has_bounds(self) -> bool:
-        """Whether it is known what missing answers could have changed."""
+        """True if it is known what missing answers could have changed."""
         return self.bound_low is not None and self.bound_high is not None
 
     @property
     def caveat(self) -> str:
-        """What else could explain its verdict ("unless the missing answers say otherwise"); empty for nothing."""
+        """Other explanation of its verdict ("unless the missing answers say otherwise"); empty for none."""
         return caveat_of(self.why)
 
     @property
     def open_to_missing(self) -> bool:
-        """Whether its verdict could be another one had all missing answers gone against it."""
+        """True if its verdict could be another one had all missing answers gone against it."""
         return MISSING_CAVEAT in self.caveat
 
     @property
@@ -112,20 +112,20 @@ _FLOATS = tuple(name for name, dtype in FIXED_COLUMNS.items() if dtype == pl.Flo
 
 
 class Condition(NamedTuple):
-    """Who was asked, and what was done to the requests; None is nothing."""
+    """Model that was asked, and intervention on the requests; None is nothing."""
 
     model: str
     intervention: str | None = None
 
     @property
     def name(self) -> str:
-        """What the model is called under the intervention, as `measures.estimates.condition` calls it."""
+        """Name of the model under the intervention, as `measures.estimates.condition` gives it."""
         return " + ".join(filter(None, self))
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureRoles:
-    """Which measures of a study go together."""
+    """Relations between the measures of a study."""
 
     lead: str = ""
     """The measure that the answer is about: models for which it has a value come first. Empty for any measure."""
@@ -186,17 +186,17 @@ class EstimateIndex:
         """Whether the estimates say what may be said of them."""
 
     def condition(self, model: str) -> Condition:
-        """Who was asked and what was done to the requests, from what that is called."""
+        """Model and intervention of a condition, by its name."""
         return self._conditions.get(model, Condition(model))
 
     def under(self, model: str, intervention: str) -> str | None:
-        """What a model is called under an intervention; None if there are no estimates of that."""
+        """Name of a model under an intervention; None if there are no estimates of that."""
         condition = Condition(model, intervention)
         return next((name for name, pair in self._conditions.items() if pair == condition), None)
 
     @property
     def primary(self) -> str:
-        """Whose numbers come first: the mean over models, or the first model with any."""
+        """Model whose numbers come first: the mean over models, or the first model with any."""
         if self.pooled:
             return POOLED
         return next(iter(self.measured), self.models[0] if self.models else "")
@@ -278,7 +278,7 @@ class EstimateIndex:
         return rows[0] if rows else None
 
     def is_moved(self, estimate: Estimate) -> bool:
-        """Whether a signed shift is a finding.
+        """Return whether a signed shift is a finding.
 
         Its verdict says so. Tables without verdicts: q < .05, and beyond the noise floor of its size.
         """
@@ -290,7 +290,7 @@ class EstimateIndex:
         return floor is None or abs(estimate.value or 0.0) > floor
 
     def is_found(self, estimate: Estimate) -> bool:
-        """Whether a difference was found by its test alone; by its verdict, where there is one."""
+        """Return whether a difference was found by its test alone; by its verdict, where there is one."""
         if estimate.verdict is not None:
             return estimate.verdict == Verdict.DIFFERENCE
         return estimate.value is not None and estimate.q is not None and estimate.q < ALPHA
@@ -333,5 +333,5 @@ def rows_to_estimates(rows: pl.DataFrame) -> Iterator[Estimate]:
 
 
 def _labels(frame: pl.DataFrame) -> tuple[str, ...]:
-    """What estimates are broken down by; an intervention is part of what its model is called."""
+    """Labels that estimates are broken down by; an intervention is part of the model's name."""
     return tuple(name for name in label_columns(frame) if name not in ("intervention", "apart"))

@@ -1,4 +1,4 @@
-"""What pictures a study has made for it: one row each, before anybody makes them."""
+"""Pictures that a study has made for it: one row each, before anybody makes them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -128,7 +128,7 @@ def _some(levels: list[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Making:
-    """What a study has made: its choices, and the pictures that follow from them.
+    """Choices of a study that has pictures made, and the pictures that follow from them.
 
     Attributes
     ----------

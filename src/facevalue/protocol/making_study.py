@@ -101,7 +101,7 @@ def of_kinds(study: Study, generated: Kind | None, edited: Kind | None) -> Study
 
 
 def picture_kinds(table: pl.DataFrame, options: Options) -> pl.Series:
-    """What kind of picture each row of a table is or will be; null where nobody says so, as of those that exist."""
+    """Kind of picture that each row of a table is or will be; null where nobody says so, as of those that exist."""
     kinds = options.get(KINDS) or [Kind.UNSTATED.value] * 2
     if not isinstance(kinds, list) or len(kinds) != 2 or any(kind not in (*Kind, "") for kind in kinds):
         raise DataError(f"No pictures are of the kinds {kinds!r}: name two of {', '.join(Kind)}.")
@@ -202,7 +202,7 @@ class PlannedPictures:
 
     @property
     def unit(self) -> str:
-        """What was sampled."""
+        """Unit that was sampled."""
         return UNITS[self.key]
 
     def table(self, options: Options) -> pl.DataFrame:
@@ -227,11 +227,11 @@ class PlannedPictures:
         return {image: digest_of(path) for image, path in existing_paths(self.pictures).items()}
 
     def prompt(self, image: str) -> str:
-        """What a generator is told of a picture that is to be made."""
+        """Prompt that a generator is given for a picture that is to be made."""
         return str(self.pictures[PROMPT][self._rows[image]])
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
-        """What a generator is told of a picture but for its text; it shows nothing by itself."""
+        """Instructions to a generator about a picture, except for the text; the stimulus shows nothing by itself."""
         row = self.pictures.row(self._rows[str(levels[IMAGE])], named=True)
         content = {name: value for name, value in row.items() if name not in (PROMPT, PATH)}
         content["digest"] = self._digests.get(str(row[SOURCE]))
@@ -245,13 +245,13 @@ class PlannedPictures:
 
 
 def _by_group(name: str) -> tuple[Estimand, Estimand]:
-    """What is measured by a factor that says who is shown; how often was asked is described, and not tested."""
+    """Estimands by a factor that says who is shown; the number of requests is described, and not tested."""
     return Estimand(Mean(), by=(name,)), Estimand(Gap(factor=name), scores=(REFUSED, FAILED))
 
 
 @dataclass(frozen=True)
 class MakingReply(WrittenReply):
-    """Whether a picture was made, refused, or failed, and how often it was asked for.
+    """Outcome of a request for a picture: made, refused, or failed, and the number of attempts.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class NamedList(WrittenReply):
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Whether each option is named, how many entries there are and how many outside, and the list itself."""
+        """Scores of a list: naming of each option, number of entries and of those outside, and the list itself."""
         shares = (
             Score(
                 name, f'Share of lists that name "{wording}"', "probability", 0.0, 1.0, quantity=f"naming “{wording}”",
@@ -91,7 +91,7 @@ class NamedList(WrittenReply):
         return {LISTED: json.dumps([list(self.vocabulary.values()), self.least, self.most])}
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """What each list names; each distinct reply is read once."""
+        """Read the options that each list names; each distinct reply is read once."""
         from facevalue.measures.estimators import code_levels  # noqa: PLC0415 - it imports SciPy, which plans do without
 
         parsed = lists.parse_column(frame, "text")

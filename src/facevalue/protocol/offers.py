@@ -48,7 +48,7 @@ class PrintedBlock:
 
 @dataclass(frozen=True, slots=True)
 class PrintedPlan:
-    """What a paper says it asked, computed from its design."""
+    """Requests that a paper says it made, computed from its design."""
 
     title: str
     """What it is of."""
@@ -188,7 +188,7 @@ class Track(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What audits with known bias show."""
+    """Results of audits with known bias."""
 
     tables: Sequence[OfferedTable]
     """For people."""
@@ -198,7 +198,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What a paper prints, recomputed."""
+    """Recomputation of what a paper prints."""
 
     cells: "Callable[[Path | None], Reproduction]"
     """Recomputes it, from a folder of released answers where `released`."""
@@ -210,7 +210,7 @@ class Recomputed:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """What people said of statements."""
+    """Ratings of statements by people."""
 
     ratings: "pl.DataFrame"
     """All of them, to be kept: `rater`, `item`, `rating`, `duration`."""
@@ -301,7 +301,7 @@ class Demo:
 
 @dataclass(frozen=True, slots=True)
 class Correlated:
-    """What of two runs is correlated over cells, such as groups."""
+    """Choice of the measures of two runs that are correlated over cells, such as groups."""
 
     title: str
     measures: Mapping[str, str]
@@ -314,7 +314,7 @@ class Correlated:
 
 @dataclass(frozen=True, slots=True)
 class CellComparison:
-    """How two runs are compared cell by cell."""
+    """Rules for a comparison of two runs cell by cell."""
 
     measures: tuple[str, ...] = ()
     """What is compared, such as shifts and gaps. Where it is empty, or a run lacks all of them: signed measures of the
@@ -348,7 +348,7 @@ class CellComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
-    """What a study offers. What it lacks is None, and the commands say which studies have it.
+    """Offers of a study. What it lacks is None, and the commands say which studies have it.
 
     Attributes
     ----------

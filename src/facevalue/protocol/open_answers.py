@@ -36,7 +36,7 @@ class WrittenReply:
 
     @property
     def told(self) -> Mapping[str, str]:
-        """What simulated models are told of how to answer."""
+        """Instructions to simulated models on how to answer."""
         return {}
 
     def options(self, ordering: str) -> tuple[Option, ...]:
@@ -284,7 +284,7 @@ class Text(WrittenReply):
         return (*(counts[name] for name in self.taken), *rates, *self.outside.scores)
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """What is taken of each text."""
+        """Measure what is taken of each text."""
         parsed = free_text.parse_column(frame, "text")
         lengths = token_lengths(parsed, "text")
         out: dict[str, np.ndarray] = {}
@@ -306,5 +306,5 @@ class Text(WrittenReply):
 
 
 def outside_of(reply: Reply) -> Outside:
-    """What of a reply is scored from outside."""
+    """Scores of a reply that come from outside."""
     return reply.outside if isinstance(reply, WrittenReply) else Outside()

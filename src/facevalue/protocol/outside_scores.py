@@ -152,7 +152,7 @@ class Outside:
 
 
 def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> dict[str, pl.Series]:
-    """Which category each text is of, as a share of 0 or 1 by category, and why it has none.
+    """Category of each text, as a share of 0 or 1 by category, and the reason why it has none.
 
     Of lists of texts the shares are of their entries: those of a category among those with any. Each distinct text is
     looked up once. A text without a category has no share, which is never zero.

@@ -20,7 +20,7 @@ Placed = Callable[[TomlTable, str], str]
 
 
 def stimuli_of(table: TomlTable, placed: Placed) -> Stimuli:
-    """What a study shows."""
+    """Stimuli that a study shows."""
     kind = table.text("kind")
     with table.place_errors("kind"):
         if kind not in KINDS:
@@ -138,7 +138,7 @@ KEYS = ("prompt", "factor", "person", "edit", "cue", "sets", "draws", "seed", "n
 
 
 def making_of(table: TomlTable, stimuli: Stimuli, placed: Placed) -> DeclaredMaking:
-    """What a study has made.
+    """Pictures that a study has made.
 
     Raises
     ------

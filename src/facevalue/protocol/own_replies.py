@@ -95,7 +95,7 @@ def _choice(table: TomlTable, slot: bool) -> Reply:
 
 
 def _scores(table: TomlTable) -> Mapping[str, float | None] | Mapping[str, Mapping[str, float | None]]:
-    """What each option counts, or that by the name of a score."""
+    """Value of each option, or of each option by the name of a score."""
     scores = table.table("scores")
     if not any(isinstance(value, dict) for value in scores.document().values()):
         return _read_option_values(scores)
@@ -103,7 +103,7 @@ def _scores(table: TomlTable) -> Mapping[str, float | None] | Mapping[str, Mappi
 
 
 def _read_option_values(table: TomlTable) -> dict[str, float | None]:
-    """What each option counts; None for one that is left out."""
+    """Value of each option; None for one that is left out."""
     for name, value in table.document().items():
         if isinstance(value, str) and value != LEFT_OUT:
             raise table.error(f'{name!r} is a number or "{LEFT_OUT}", not {value!r}.', name)

@@ -133,7 +133,7 @@ def _with_texts(top: TomlTable, folder: Path, within: Path | None) -> dict[str, 
 
 
 def leads_out(name: str, folder: Path, within: Path | None) -> bool:
-    """Whether a name that stands in a file of this folder leads out of another, also over links; never out of None."""
+    """Return whether a name in a file of this folder leads out of another, also over links; never out of None."""
     if within is None:
         return False
     if name.startswith("~") or "\\" in name or PureWindowsPath(name).drive or "://" in name or name.startswith("file:"):
@@ -178,7 +178,7 @@ def _narrow_protocol(top: TomlTable, published: Lookup, folder: Path, within: Pa
 
 
 def _narrowed_making(make: Callable[[], Making], stated: Mapping[str, Setting]) -> Making:
-    """What a published study has made, with a file's defaults of the settings that narrow what is shown, too."""
+    """Making of a published study, with a file's defaults of the settings that narrow what is shown, too."""
     making = make()
     narrowing = {name: setting for name, setting in stated.items()
                  if name not in _PATHS and isinstance(setting.default, list | str)}  # fmt: skip

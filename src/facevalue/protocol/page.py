@@ -156,7 +156,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is said about a study's numbers, in plain words.
+    """Notes on a study's numbers, in plain words.
 
     Attributes
     ----------

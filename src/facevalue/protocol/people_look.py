@@ -1,4 +1,4 @@
-"""What people say of pictures that were made, as estimates that join those of a run later, and their part of a page."""
+"""People's answers about pictures that were made: estimates that join those of a run later, and part of a page."""
 
 from dataclasses import replace
 

@@ -48,7 +48,7 @@ SHUT, SPARE, UNSEEN, OF_SOURCE = (
 
 @dataclass(frozen=True)
 class PictureVerdicts:
-    """What rules left of pictures.
+    """Verdicts of rules on pictures.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class PictureVerdicts:
         return cls(table.select(IMAGE, *columns), reasons)
 
     def of_images(self, images: pl.Series) -> pl.DataFrame:
-        """Whether each of these passes, and why not; null for pictures that no rule was applied to."""
+        """Verdict on each of these images, and reasons against it; null for pictures that no rule was applied to."""
         rows = pl.DataFrame({IMAGE: images.cast(pl.String)})
         return rows.join(self.table, on=IMAGE, how="left", maintain_order="left").drop(IMAGE)
 
@@ -112,7 +112,7 @@ def without_failed(table: pl.DataFrame, checks: Path | str) -> pl.DataFrame:
 
 
 def read_verdicts(checks: Path | str) -> pl.DataFrame:
-    """Which pictures passed, and why not: `image`, `accepted`, `reasons`; errors as of `without_failed`."""
+    """Read the verdicts on pictures: `image`, `accepted`, `reasons`; errors as of `without_failed`."""
     seal = _content(checks, SEAL)
     if seal is None:
         kind = "place" if isinstance(checks, str) else "folder"
@@ -172,7 +172,7 @@ MOST_RULES = 100
 
 @dataclass(frozen=True)
 class PictureRule:
-    """What a picture must fulfil.
+    """Requirement that a picture must fulfil.
 
     Attributes
     ----------

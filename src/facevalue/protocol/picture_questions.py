@@ -49,7 +49,7 @@ class PictureQuestion:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """What is answered with yes or no."""
+        """Items that are answered with yes or no."""
         return tuple(f"{self.name}: {thing}" for thing in self.several) or (self.name,)
 
 
@@ -90,7 +90,7 @@ class PairedPictures:
 
 @dataclass(frozen=True, kw_only=True)
 class PictureQuestions:
-    """What people are asked of a sample of pictures.
+    """Questions that people are asked about a sample of pictures.
 
     Attributes
     ----------

@@ -55,12 +55,12 @@ class Edits(Listed):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Where they are, and which column says what was edited."""
+        """Settings of the files' place, and of the column that says what was edited."""
         return *super().settings, Setting("cue", "The column that says what was edited.", self.cue)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the list of pictures must have."""
+        """Columns that the list of pictures must have."""
         cue = Column(
             self.cue, f"what was edited; {self.base!r} for a null edit", needed=True, role="cue", base=self.base
         )
@@ -109,7 +109,7 @@ class Edits(Listed):
         return pl.col(self._key).is_in(units.implode())
 
     def _edits(self, options: Options) -> pl.DataFrame:
-        """What the list of pictures names as edited, each with the path of its source."""
+        """Edited pictures in the list of pictures, each with the path of its source."""
         cue = str(options["cue"])
         listed = (
             own_manifest(options, replace(self, cue=cue).columns) if options["manifest"] else super().table(options)
@@ -194,7 +194,7 @@ class DataSet(Listed):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Where it is, and what its pictures are."""
+        """Settings of the data set's place, and of the kind of its pictures."""
         _, root, kind = super().settings
         return Setting("folder", f"The folder of {self.name}.", self.path), replace(root, excludes=("folder",)), kind
 
@@ -208,12 +208,12 @@ class DataSet(Listed):
         return self.completed(table.select(*first, *stated), self.name)
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """What of it is not shown."""
+        """Pictures of the data set that are not shown."""
         return tuple(LeftOut(*omission) for omission in _listing(self.name, _folder(options)).left_out)
 
 
 def usual_pictures(name: str) -> tuple[str, str]:
-    """What pictures of a data set are, and its unit."""
+    """Kind of the pictures of a data set, and its unit."""
     if name not in DATA_SETS:
         raise UnknownNameError("data set", name, DATA_SETS)
     kind, unit = DATA_SETS[name]

@@ -198,7 +198,7 @@ class Protocol:
             raise
 
     def _place_of_mistake(self, options: Mapping[str, OptionValue], mistake: str) -> str:
-        """Where the file that narrows this study states a setting without which this is no mistake; else nothing."""
+        """Place in the narrowing file of a setting without which this is no mistake; empty if there is none."""
         for setting in self.settings:
             if setting.published is not None and options[setting.name] == setting.default:
                 try:

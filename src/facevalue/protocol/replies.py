@@ -39,7 +39,7 @@ _LETTERS = "abcdefghijklmnopqrst"
 
 @dataclass(frozen=True)
 class Scale:
-    """What each option counts on a score.
+    """Values of the options on a score.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Scale:
         return [name for key in self.values for name in slots(key)]
 
     def value(self, option: str, texts: Mapping[str, str]) -> float:
-        """What an option counts where the slots name these; NaN where it is left out."""
+        """Value of an option where the slots name these; NaN where it is left out."""
         values = {texts[key[1:-1]] if slots(key) else key: value for key, value in self.values.items()}
         value = values.get(option, self.rest)
         return nan if value is None else float(value)
@@ -79,7 +79,7 @@ class Reply(Protocol):
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """What is scored."""
+        """Scores that the reply gives."""
         ...
 
     @property
@@ -93,7 +93,7 @@ class Reply(Protocol):
 
     @property
     def told(self) -> Mapping[str, str]:
-        """What simulated models are told of how to answer."""
+        """Instructions to simulated models on how to answer."""
         ...
 
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -175,17 +175,17 @@ class Options:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether each option is shown first as often as any other."""
+        """True if each option is shown first as often as any other."""
         firsts = [options[0].level for options in self._orders.values()]
         return {firsts.count(level) for level in firsts} == {len(firsts) // len(self.texts)}
 
     @property
     def has_moving_letters(self) -> bool:
-        """Whether letters change places apart from the options' order, so that the two can be told apart."""
+        """True if letters change places apart from the options' order, so that the two can be told apart."""
         return self.letters and self.order == ALL and len(self.texts) == 2
 
     def groups(self, letter: bool = False) -> dict[str, int]:
-        """Which option stands first, or is labelled (a), in each ordering, as a number."""
+        """Number of the option that stands first, or is labelled (a), in each ordering."""
         numbers = {_level(name): at for at, name in enumerate(self.texts)}
         place = {name: self._place(name, letter) for name in self._orders}
         return {name: numbers[options[place[name]].level] for name, options in self._orders.items()}
@@ -275,7 +275,7 @@ class Options:
         return parse_column(frame, "text", slotted[0], slotted[1])
 
     def _yes_or_no(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
-        """Whether replies say yes or no, in the words of the question."""
+        """Read yes or no from replies, in the words of the question."""
         if slotted is None:
             return yes_no.parse_column(frame, "text", words={"": YesNoWords(*self.texts.values())})
         column, option_sets, _ = slotted

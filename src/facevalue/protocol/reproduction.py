@@ -74,7 +74,7 @@ def require_columns(path: Path, frame: pl.DataFrame, columns: Sequence[str]) -> 
 
 
 def unreadable_file(path: Path, error: Exception) -> DataError:
-    """What to raise where a file cannot be read."""
+    """Error for a file that cannot be read."""
     return DataError(f"{path.name} cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
 
 
@@ -131,7 +131,7 @@ class Cell:
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether it differs, and nobody knows why: how a damaged number was read is no reason."""
+        """True if it differs for no known reason: how a damaged number was read is none."""
         return self.same is False and (self.note is None or self.note.startswith(_READ))
 
 
@@ -148,7 +148,7 @@ class Reproduction:
 
     @property
     def is_explained(self) -> bool:
-        """Whether every cell that differs has a known reason."""
+        """True if every cell that differs has a known reason."""
         return not any(cell.is_unexplained for cell in self.cells)
 
 
@@ -161,7 +161,7 @@ class PrintedNumber(NamedTuple):
 
 
 def is_number(text: object) -> bool:
-    """Whether a printed text is a number that the scan has left whole.
+    """Return whether a printed text is a number that the scan has left whole.
 
     Examples
     --------
@@ -289,7 +289,7 @@ AVERAGE = "Average"
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What a paper prints.
+    """Tables and claims that a paper prints.
 
     `titles` says what each table is about, in order; `notices` what was left out. Each of `[[cells]]` is a table or a
     part of it, and each of `claims` the same in one line: `table`, `columns`, and `rows` with what they print in each
@@ -310,7 +310,7 @@ class Paper:
         return cls(shipped(package, "tables", "published.toml"))
 
     def table(self, number: str) -> Tables:
-        """What a table prints, by row and column."""
+        """Texts that a table prints, by row and column."""
         table: dict[str, dict[str, Any]] = {}
         for block in self._blocks():
             for cell in self._printed_cells(block) if block["table"] == number else ():
@@ -319,7 +319,7 @@ class Paper:
         return table
 
     def numbers(self, number: str) -> Mapping[str, Mapping[str, float]]:
-        """What of a table are undamaged numbers, by row and column."""
+        """Undamaged numbers of a table, by row and column."""
         return {
             row: {column: float(text.replace(",", "")) for column, text in cells.items() if is_number(text)}
             for row, cells in self.table(number).items()

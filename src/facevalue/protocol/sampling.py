@@ -68,7 +68,7 @@ class WholeUnits:
 
 
 def fitting(costs: Index, size: int) -> Index:
-    """Which of several things are taken, first come first served, if their costs may not exceed `size` together.
+    """Select things, first come first served, whose costs do not exceed `size` together.
 
     Examples
     --------

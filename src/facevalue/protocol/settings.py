@@ -202,7 +202,7 @@ def temperature(options: Options, name: str = "temperature") -> float:
 
 
 def sampling(options: Options) -> Sampling:
-    """How replies are drawn, by the settings `temperature`, `top_p` and `max_tokens`."""
+    """Sampling of replies, by the settings `temperature`, `top_p` and `max_tokens`."""
     nucleus = number(options, "top_p")
     if not 0 < nucleus <= 1:
         raise DataError(f"The setting top_p is a share above 0 and up to 1, not {nucleus:g}.")

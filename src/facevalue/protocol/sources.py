@@ -1,4 +1,4 @@
-"""Where a study's pictures come from: a list of sources, one of which the user's settings name."""
+"""Sources of a study's pictures: a list, one of which the user's settings name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

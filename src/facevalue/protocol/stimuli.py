@@ -122,12 +122,12 @@ class Stimuli(Protocol):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """What the user may choose of them."""
+        """Settings of the stimuli that the user may choose."""
         ...
 
     @property
     def unit(self) -> str:
-        """What was sampled, one of `clusters.UNITS`."""
+        """Unit that was sampled, one of `clusters.UNITS`."""
         ...
 
     def table(self, options: Options) -> pl.DataFrame:
@@ -139,7 +139,7 @@ class Stimuli(Protocol):
         ...
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
-        """What shows the stimuli."""
+        """Source that shows the stimuli."""
         ...
 
 
@@ -176,7 +176,7 @@ class Portraits:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """How many faces, and which."""
+        """Settings of how many faces are drawn, and which."""
         return (
             Setting("people", "Faces to draw: a number to split evenly, or 12M,8F.", self.people),
             Setting("people_seed", "Which faces are drawn.", 1),
@@ -231,7 +231,7 @@ class DrawnSets:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """How many sets, and which."""
+        """Settings of how many sets are drawn, and which."""
         return Setting("sets", "Sets to draw.", self.sets_drawn), Setting("set_seed", "Which sets are drawn.", 1)
 
     def table(self, options: Options) -> pl.DataFrame:
@@ -289,7 +289,7 @@ class Listed:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Where they are, and what they are."""
+        """Settings of the files' place, and of the kind of pictures."""
         manifest, root, kind = _FILES
         return replace(manifest, default=self.manifest, place=self.where), root, replace(kind, default=self.kind)
 
@@ -310,7 +310,7 @@ class Listed:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the list of pictures must have."""
+        """Columns that the list of pictures must have."""
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
         needed = key in ("set", "template")
         out = [Column(key, _MEANINGS[key], needed=needed, filled=True, role="unit")] if key != "image" else []
@@ -328,11 +328,11 @@ class Listed:
         return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """What of the list is not shown."""
+        """Pictures of the list that are not shown."""
         return ()
 
     def subject(self, table: pl.DataFrame) -> str:
-        """What is audited, where that is not the model that is asked about these pictures."""
+        """Subject of the audit, where that is not the model that is asked about these pictures."""
         return ""
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
@@ -380,7 +380,7 @@ class Folder(Listed):
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Where they are, and what they are."""
+        """Settings of the folder's place, and of the kind of pictures."""
         layout = self.pattern or "a folder per set, and in it a picture per level"
         return (
             Setting("folder", f"The folder with {layout}.", self.path),

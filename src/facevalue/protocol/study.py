@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a study says of itself to people.
+    """Description of a study for people.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class LeftOut:
 
 
 def by_reason(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
-    """What is left out for one reason, named together, and the reason.
+    """Group omissions by their reason: names of what is left out, and the reason.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def by_reason(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What plans say of a study.
+    """Facts of a study that plans state.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How replies are drawn.
+    """Draws of replies: seeds, sampling, and re-asks.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Which replies of a study are texts that scorers read, and how their scores come into it.
+    """Selection of the replies that scorers read, and the use of their scores.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How replies may be read otherwise than by the study's own `answer`.
+    """Ways to read replies other than by the study's own `answer`.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What is estimated of the answers.
+    """Measures that are estimated of the answers.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What is watched of any study's answers.
+    """Quantities that are watched in any study's answers.
 
     Attributes
     ----------
@@ -396,5 +396,5 @@ class Study:
 
     @property
     def repeats(self) -> int:
-        """How often each trial is asked, re-asks not counted."""
+        """Number of times that each trial is asked, re-asks not counted."""
         return len(self.draws.seeds)

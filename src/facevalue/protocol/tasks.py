@@ -253,7 +253,7 @@ class Tasks:
 
     @property
     def _sortings(self) -> dict[str, Sorting]:
-        """What a judge is asked, by name."""
+        """Questions that a judge is asked, by name."""
         return {sorting.name: sorting for task in self.tasks for sorting in outside_of(task.ask.reply).judged}
 
     @property

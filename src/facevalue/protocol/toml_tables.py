@@ -66,7 +66,7 @@ class TomlTable:
         return iter(self._data)
 
     def document(self) -> Mapping[str, Any]:
-        """What it holds."""
+        """Content of the table."""
         return self._data
 
     def key_place(self, *keys: str | int) -> str:

@@ -145,7 +145,7 @@ def _reading_shares(study: Study) -> tuple[Measure, ...]:
 
 
 class ConditionStimuli:
-    """What the conditions show: the plain study's picture, none, or a blank one; and what is written below it."""
+    """Stimuli of the conditions: the plain study's picture, none, or a blank one; and the caption below it."""
 
     def __init__(self, source: Source, conditions: Conditions) -> None:
         self.plain = source
@@ -156,7 +156,7 @@ class ConditionStimuli:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures the plain study shows."""
+        """Kind of pictures that the plain study shows."""
         return self.plain.kind
 
     def stimulus(self, number: int, levels: Mapping[str, str | None]) -> Stimulus:
@@ -188,7 +188,7 @@ class ConditionStimuli:
 
 
 def _precision(plain: Precision, conditions: Conditions) -> Precision:
-    """What the plain condition alone can detect; all conditions have the same trials."""
+    """Precision of the plain condition alone; all conditions have the same trials."""
     size = conditions.study.design.size
 
     def units(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:

@@ -72,7 +72,7 @@ def _argument(value: Any) -> Any:
 
 
 def _is_part(value: object) -> bool:
-    """Whether this is a table with a path of its own, or several `[[path]]`."""
+    """Return whether this is a table with a path of its own, or several `[[path]]`."""
     if isinstance(value, list):
         return bool(value) and all(map(_is_part, value))
     return isinstance(value, dict) and "measure" not in value
