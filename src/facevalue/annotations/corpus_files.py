@@ -276,7 +276,7 @@ def _lines(chunk: bytes, number: int, name: str, passed: Passed) -> pl.DataFrame
 
 
 def _kind(lines: pl.Series, name: str, key: str, place: str) -> pl.Struct | None:
-    """What the column holds, told from the first line that has it; None if none of these lines can be understood."""
+    """Type of the column, told from the first line that has it; None if none of these lines can be understood."""
     names: dict[str, None] = {}
     kind: Any = None
     for line in lines.head(_LOOKED_AT):

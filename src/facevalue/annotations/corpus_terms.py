@@ -21,7 +21,7 @@ _KEYS = ("name", "source", *GENDERS, "instances")
 
 
 class CorpusTerms:
-    """What is counted: words of each gender, and instances such as occupations by kind.
+    """Terms that are counted: words of each gender, and instances such as occupations by kind.
 
     Terms are found as whole words, whatever their case; of a term of several words, any white space may stand between.
     """

@@ -143,7 +143,7 @@ def add_prefix(lists: Lexicon, prefix: str) -> Lexicon:
 
 
 def is_own(group: str, listed: str, spellings: Mapping[str, str]) -> bool:
-    """Whether a list is a group's own, whichever of the usual names of the group the two have.
+    """Return whether a list is a group's own, whichever of the usual names of the group the two have.
 
     Examples
     --------

@@ -180,7 +180,7 @@ def _words(entries: Any, name: str, source: str) -> tuple[str, ...]:
 
 
 def count(frame: pl.DataFrame, text: str, lexicon: Lexicon, tokeniser: Tokeniser = Tokeniser.WORDS) -> pl.DataFrame:
-    """How many tokens of each text are words of each list.
+    """Count the tokens of each text that are words of each list.
 
     Examples
     --------

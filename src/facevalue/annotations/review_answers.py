@@ -29,7 +29,7 @@ SCHEMA = pl.Schema({"rater": pl.String(), "item": pl.String(), "rating": pl.Int6
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Which ratings count, by the paper's rules (section 3.4)."""
+    """Ratings that count, by the paper's rules (section 3.4)."""
 
     ratings: pl.DataFrame
     uniform: tuple[str, ...]  # raters that rated several items and all of them alike
@@ -132,7 +132,7 @@ def read_answers(paths: Sequence[Path], packet: str, choices: Choices) -> pl.Dat
 
 
 def failed_checks(answers: pl.DataFrame, choices: Choices) -> pl.DataFrame:
-    """How raters fared at checks of attention: `rater`, `checks` that they answered, and `failed` of these.
+    """Count each rater's failures at checks of attention: `rater`, `checks` that they answered, and `failed` of these.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def read_saved(path: Path, packet: str, choices: Choices) -> list[tuple[str, str
 
 
 def _document(path: Path) -> Mapping[str, Any]:
-    """What a file of answers holds."""
+    """Content of a file of answers."""
     document = to_json(read_file(path, MAX_BYTES, "answers"), path.name)
     if not isinstance(document, dict):
         raise DataError(f"{path.name} holds no answers: it is {short(document)}.")

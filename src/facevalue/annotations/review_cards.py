@@ -47,7 +47,7 @@ class CardQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCard:
-    """What a rater sees at once.
+    """Card that a rater sees at once.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def checks_of(packet: Packet) -> tuple[ReviewCard, ...]:
 
 
 def is_check(item: str) -> bool:
-    """Whether an item is a check of attention."""
+    """Return whether an item is a check of attention."""
     return item.startswith(f"{_CHECK}-")
 
 

@@ -20,7 +20,7 @@ LEXICAL = "lexical"
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What a scorer says of some texts.
+    """Scores that a scorer gives some texts.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user typed to get it; of a path the last part alone."""
+        """Name that the user typed to get it; of a path the last part alone."""
         ...
 
     @property

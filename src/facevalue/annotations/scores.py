@@ -68,12 +68,12 @@ class Scores:
         return rows.select(pl.col(f"{_SCORE}{label}").alias(label) for label in self.labels)
 
     def knows(self, texts: pl.Series) -> pl.Series:
-        """Whether each text was scored, or failed; null for none."""
+        """Return whether each text was scored, or failed; null for none."""
         return present(texts).is_in(self._table["text"].implode())
 
     @property
     def by(self) -> tuple[str, ...]:
-        """Who scored what, wherever its files lie: scores of two runs go together if this is the same."""
+        """Identity of scorer and labels, wherever its files lie: scores of two runs go together if this is the same."""
         return self.scorer.partition("/")[0], self.version, self.digest, *self.labels
 
     @property
@@ -98,7 +98,7 @@ class Scores:
 
     @property
     def reasons(self) -> Mapping[str, int]:
-        """Why texts lack a score, and how many each."""
+        """Reasons why texts lack a score, with the number of texts each."""
         return Counter(self._table["reason"].drop_nulls().sort().to_list())
 
     @cached_property
@@ -162,7 +162,7 @@ def columns(scores: Sequence[Scores], texts: pl.Series) -> pl.DataFrame:
 
 
 def read(folder: Path) -> list[Scores]:
-    """What scorers said of the texts of a run folder, in the order of their names; the files are read when needed."""
+    """Read the scores of the texts of a run folder, in the order of the scorers' names; files are read when needed."""
     place = folder / ANNOTATIONS
     return [_read(path.parent) for path in sorted(place.glob(f"*/{HEADER}"))]
 

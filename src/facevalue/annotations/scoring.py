@@ -86,7 +86,7 @@ class CheckedScorer:
         return Scoring(scores, reasons, cut, unasked)
 
     def _column(self, scores: Any, label: str, size: int) -> list[Any]:
-        """What the scorer gives for a label: of each text something."""
+        """Values that the scorer gives for a label, one per text."""
         name = self._scorer.name
         if not isinstance(scores, Mapping) or label not in scores:
             raise ReplyError(f"{name} gave no scores for {label!r}")

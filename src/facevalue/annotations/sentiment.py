@@ -74,7 +74,7 @@ _LATER = {
 
 
 class Edition(StrEnum):
-    """Whose rules: they differ in details that move published figures.
+    """Edition of the rules: they differ in details that move published figures.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class VaderVocabulary:
         self._named = np.array([self._number.get(word, -1) for word in lower])
 
     def is_any_word(self, code: Codes, *words: str) -> Flags:
-        """Which codes stand for one of these words, in any case."""
+        """Return whether each code stands for one of these words, in any case."""
         return np.isin(self._named[code], [self._number[word] for word in words])
 
 

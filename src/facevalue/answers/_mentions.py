@@ -128,7 +128,7 @@ def _value(number: re.Match[str]) -> float:
 
 
 class MentionKind(Enum):
-    """How a reply mentions an option. The values are where the marks of each kind start."""
+    """Kind of mention of an option in a reply. The values are where the marks of each kind start."""
 
     TEXT = 0xE000
     """By its text: "wealthy" on word boundaries, "$40,000 ~ $60,000" in any spelling."""
@@ -264,7 +264,7 @@ class Finder:
         return _phrase_pattern(self._phrases)
 
     def _mark_text(self, tail: re.Match[str]) -> str:
-        """What stands behind a bare letter, marked if all its words are of one option and no other."""
+        """Mark the text behind a bare letter if all its words are of one option and no other."""
         tail_words = set(words_of(tail["said"]))
         of = [i for i, words in enumerate(self._told) if tail_words <= words]
         return tail["keep"] + _mark(MentionKind.TEXT, of[0]) + tail["end"] if len(of) == 1 else tail[0]

@@ -17,12 +17,12 @@ _BETWEEN = re.compile(r"\W*(?:-|~|to|and|–|—)\W*")
 
 
 def has_number(text: str) -> bool:
-    """Whether a text has a number at all."""
+    """Return whether a text has a number at all."""
     return _NUMBER.search(text) is not None
 
 
 def negative(text: str) -> bool:
-    """Whether the first number of a text is below zero; a dash with a space behind it is a bullet.
+    """Return whether the first number of a text is below zero; a dash with a space behind it is a bullet.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the parsers of numbers, ratings and salaries share: reading what a reply states, each distinct reply once."""
+"""Reading of what a reply states, each distinct reply once, for the parsers of numbers, ratings and salaries."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ COUNTED = (
 
 
 class Stated(NamedTuple):
-    """What a reply states: a value, or why there is none."""
+    """Value that a reply states, or the reason why there is none."""
 
     value: float | None
     """None where nothing counts."""
@@ -49,7 +49,7 @@ def missing(reason: str) -> Stated:
 
 
 def read_reply(text: str, reader: Read) -> Stated:
-    """What a reply states. A first line with a number alone counts by itself, unless a later one has another."""
+    """Read what a reply states. A first line with a number alone counts by itself, unless a later one has another."""
     reply, _ = visible_text(_HALF.sub(".5", text[: 4 * LIMIT]) if len(text) <= 4 * LIMIT else text)
     reply = _without_list(reply.translate(_MARKS))
     if not any(c.isalnum() for c in reply):
@@ -91,7 +91,7 @@ def _reply(text: str | None, status: str | None, parse: Read) -> Stated:
 
 
 def _bare(line: str) -> bool:
-    """Whether a later line is a number again, with two words at most ("Rating: 7")."""
+    """Return whether a later line is a number again, with two words at most ("Rating: 7")."""
     return len(line) <= _SHORT and len(_LETTERS.findall(line)) <= 2
 
 

@@ -10,7 +10,7 @@ from facevalue.types import Status
 
 
 class NA(StrEnum):
-    """Why a reply is no valid answer. A reason is an outcome of its own, never a zero."""
+    """Reason why a reply is no valid answer. A reason is an outcome of its own, never a zero."""
 
     REFUSED = "refused"
     """The model declined, in words or by its own signal; also where it names an option all the same."""
@@ -43,7 +43,7 @@ UNREAD = (Status.REFUSED, Status.ERROR)
 
 
 def unread(status: str | None) -> NA:
-    """Why there is no answer in a reply that is not read."""
+    """Reason why there is no answer in a reply that is not read."""
     return NA.REFUSED if status == Status.REFUSED else NA.ERROR
 
 

@@ -36,7 +36,7 @@ _BLANK = re.compile(
 
 
 class Route(StrEnum):
-    """How a text came to its category."""
+    """Route from a text to its category."""
 
     EXACT = "exact"
     """It is the category."""
@@ -53,7 +53,7 @@ class Route(StrEnum):
 
 
 class Why(StrEnum):
-    """Why a text has no category."""
+    """Reason why a text has no category."""
 
     BLANK = "blank"
     """It says nothing, or that it won't say."""

@@ -86,7 +86,7 @@ def fields_read(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _read_filled_fields(filled: pl.Series, names: Mapping[str, str]) -> pl.DataFrame:
-    """What was filled in beforehand, one row per field; each distinct form is read once."""
+    """Read the fields filled in beforehand, one row per field; each distinct form is read once."""
     texts = filled.cast(pl.String)
     rows = pl.DataFrame({"row": range(len(texts)), "filled": texts}, schema={"row": pl.UInt32, "filled": pl.String})
     entries = [

@@ -128,7 +128,7 @@ class State(StrEnum):
 
 
 class Read(StrEnum):
-    """How the fields of a reply were read: its route from a text to fields."""
+    """Route from a reply's text to its fields."""
 
     JSON = "json"
     """From valid JSON."""

@@ -43,7 +43,7 @@ class ListKind(StrEnum):
 
 
 class Named(NamedTuple):
-    """What a reply names: words of the list, in its order, and others."""
+    """Words that a reply names: those of the list, in its order, and others."""
 
     kind: ListKind
     words: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Named(NamedTuple):
 
 
 class Flagged(NamedTuple):
-    """What several replies to one list say together."""
+    """Words that several replies to one list name together."""
 
     replies: int
     """Number of lists."""

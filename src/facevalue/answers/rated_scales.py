@@ -112,5 +112,5 @@ def _cut(line: str, keys: set[str]) -> tuple[str, str]:
 
 
 def _name(text: str) -> str:
-    """What may name a scale, without numbering, marks and what stands in brackets behind it."""
+    """Candidate for the name of a scale, without numbering, marks and what stands in brackets behind it."""
     return _ASIDE.sub("", _MARK.sub("", text.strip(_AROUND)).strip(_AROUND)).strip(f"{_AROUND}:")

@@ -150,7 +150,7 @@ def _amounts(text: str) -> Iterator[_Amount]:
 
 
 def _is_range(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
-    """Whether two numbers are the ends of a range, with the period behind each of them or behind the last."""
+    """Return whether two numbers are the ends of a range, with the period behind each of them or behind the last."""
     start = first.end()
     if (period := _period(text, first)) and period == _period(text, second):
         words = _BEHIND[period].match(text, start)

@@ -63,7 +63,7 @@ class Sorting:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the judge reads for each category."""
+        """Texts that the judge reads for each category."""
         return self.wordings or self.categories
 
     def asked(self, text: str) -> Question:

@@ -89,7 +89,7 @@ class YesNoWords:
 
     @cached_property
     def english(self) -> bool:
-        """Whether these are yes and no, or sentences of them, so that replies are read by the rules of English."""
+        """True if these are yes and no, or sentences of them, so that replies are read by the rules of English."""
         (yes, *after_yes), (no, *after_no) = self._forms
         is_said = all(not rest or not _is_word(rest[0]) or rest[0] in _SUBJECTS_AFTER for rest in (after_yes, after_no))
         return (yes, no) == ("yes", "no") and is_said
@@ -111,7 +111,7 @@ class YesNoWords:
         return self._forms if yes == no else (yes, no)
 
     def answers(self, reply: str) -> set[int]:
-        """Which of the two a reply in plain form gives: one, none, or both."""
+        """Return the answers that a reply in plain form gives: one of the two, none, or both."""
         tokens = _tokens(reply)
         places = self._places(tokens)
         echoed = {
@@ -139,7 +139,7 @@ class YesNoWords:
         return " ".join(token for at, token in enumerate(tokens) if at not in of_words)
 
     def _places(self, tokens: list[str]) -> list[tuple[int, int, int]]:
-        """Where either word stands: first token, the one behind it, and which; the longer word first."""
+        """Places of either word: first token, the one behind it, and which; the longer word first."""
         places: list[tuple[int, int, int]] = []
         longest = sorted((YES, NO), key=lambda answer: -len(self._forms[answer]))
         start = 0
@@ -155,7 +155,7 @@ class YesNoWords:
         return places
 
     def _denies(self, answer: int) -> bool:
-        """Whether one of the two denied is the other: "not suitable" is "unsuitable", "not rich" need not be "poor"."""
+        """Return whether one word denied is the other: "not suitable" is "unsuitable", "not rich" need not be "poor"."""
         form, other = self._forms[answer], self._forms[NO if answer == YES else YES]
         return other == ("not", *form) or (len(form) == 1 and other in [(before + form[0],) for before in _OPPOSITES])
 
@@ -171,7 +171,7 @@ class YesNoWords:
 
 
 def _stands_alone(tokens: list[str], start: int, end: int) -> bool:
-    """Whether nothing but an introduction stands before a word in its clause, and nothing behind it."""
+    """Return whether nothing but an introduction stands before a word in its clause, and nothing behind it."""
     before: list[str] = []
     for token in reversed(tokens[:start]):
         if not _is_word(token):
@@ -190,7 +190,7 @@ def _stands_alone(tokens: list[str], start: int, end: int) -> bool:
 
 
 def _denial(tokens: list[str], start: int) -> int:
-    """Where the English denial of a word begins; at the word itself if nothing denies it right before."""
+    """Start of the English denial of a word; the word itself if nothing denies it right before."""
     at = start - 1
     while at >= 0 and tokens[at] in _STRESS:
         at -= 1
@@ -200,7 +200,7 @@ def _denial(tokens: list[str], start: int) -> int:
 
 
 def _links(token: str) -> bool:
-    """Whether a token between yes and no makes them a list of what could be answered, or both at once."""
+    """Return whether a token between yes and no makes them a list of what could be answered, or both at once."""
     return _is_word(token) or token in _ECHOING
 
 
@@ -217,12 +217,12 @@ def _is_word(token: str) -> bool:
 
 
 def _joins(character: str) -> bool:
-    """Whether a character is part of a word: a letter, a mark on one, or a digit."""
+    """Return whether a character is part of a word: a letter, a mark on one, or a digit."""
     return character.isalnum() or unicodedata.category(character)[0] == "M"
 
 
 def _is_decimal(before: str, character: str, behind: str) -> bool:
-    """Whether a character is the point within a number: "0.5" is not "0"."""
+    """Return whether a character is the point within a number: "0.5" is not "0"."""
     return character in ".," and before.isdigit() and behind.isdigit()
 
 
@@ -283,7 +283,7 @@ _REACH = 4
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a yes to a comparison says, so that statements can be read as answers."""
+    """Claim that a yes to a comparison makes, so that statements can be read as answers."""
 
     # Words for the one the question is about, and for the one compared with: "first", "second"
     subject: tuple[str, ...]
@@ -396,7 +396,7 @@ def _judge(reply: str, claim: Claim | None) -> Parsed:
 
 
 def _answers(reply: str) -> tuple[set[int], bool]:
-    """Which of the two words are answers, and whether the only one is itself denied ("not yes")."""
+    """Return the words that are answers, and whether the only one is itself denied ("not yes")."""
     tokens = _PLACED.findall(reply)
     words = [i for i, token in enumerate(tokens) if token[0].isalnum()]
     answers: set[int] = set()

@@ -52,7 +52,7 @@ def lacking(study: str, command: str, noun: str) -> str:
 
 
 def making_of(protocol: Protocol) -> "Making":
-    """What a study has made.
+    """Making of pictures that a study offers.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def making_of(protocol: Protocol) -> "Making":
 
 
 def making_offer(name: str) -> "Making | None":
-    """What a study by its name has made; None for a file of one's own, which is not known here."""
+    """Making that a study by its name offers; None for a file of one's own, which is not known here."""
     offer = studies.protocol(name).extras.making if name in studies.STUDIES else None
     return None if offer is None else offer()
 

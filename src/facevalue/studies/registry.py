@@ -57,7 +57,7 @@ _LISTED, _ASKED_FOR = 10.0, 120.0
 
 @dataclass(frozen=True)
 class StudyEntry:
-    """What lists of studies say of one; it takes neither Polars nor NumPy, as what asks it may.
+    """Entry of a study in lists; it takes neither Polars nor NumPy, so that its callers need not.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def names() -> list[str]:
 
 
 def list_entries() -> dict[str, StudyEntry]:
-    """What lists say of the studies that come with FaceValue, or were registered."""
+    """Entries of the studies that come with FaceValue, or were registered."""
     return {
         name: StudyEntry.from_file(name) if name in DECLARED else StudyEntry.from_protocol(STUDIES[name])
         for name in STUDIES
@@ -160,7 +160,7 @@ def list_entries() -> dict[str, StudyEntry]:
 
 
 def available() -> tuple[dict[str, StudyEntry], dict[str, str]]:
-    """What lists say of all studies by name, and the reasons why others are unavailable."""
+    """Entries of all studies by name, and the reasons why others are unavailable."""
     listed, missing = {}, {}
     for name, plugin in plugins.plugins(plugins.STUDIES, STUDIES).items():
         try:

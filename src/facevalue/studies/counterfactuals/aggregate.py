@@ -126,7 +126,7 @@ class SetAnswers:
             self.texts.add(trial, chunk["text"])
 
     def were_asked(self, block: Part) -> bool:
-        """Whether anything of a block was."""
+        """Return whether anything of a block was asked."""
         return bool(self._replies["requests"][block.trials].any())
 
     def number(self, block: Part, name: str, prompt: int) -> Array:

@@ -237,7 +237,7 @@ def _of_scores_by_occupation(
 
 
 def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
-    """What the words for groups alone change in scores (`measures.judges`)."""
+    """Estimates of a scorer's shifts by the group words alone (`measures.judges`)."""
     method = pl.concat_str("method", "detail", separator=SEPARATOR)
     numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", method)
     shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))

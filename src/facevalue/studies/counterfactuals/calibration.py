@@ -34,7 +34,7 @@ def _words(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _largest(answers: pl.DataFrame) -> pl.DataFrame:
-    """Whether a group has the largest score of its set, less its chance, in the sets whose range is in the tail."""
+    """Indicator of a group with the largest score of its set, less its chance, in the sets with a range in the tail."""
     means = answers.drop_nulls(_SCORE).group_by(*_ABOUT, "set").agg(pl.col(_SCORE).mean())
     in_set, of_prompt = ("subset", "prompt", "set"), ("subset", "prompt")
     ranges = (pl.col(_SCORE).max() - pl.col(_SCORE).min()).over(in_set)

@@ -1,4 +1,4 @@
-"""What is made in the manner of SocialCounterfactuals: sets of one picture with other people edited into it.
+"""Pictures made in the manner of SocialCounterfactuals: sets of one picture with other people edited into it.
 
 Howard et al. generate all members of a set at once, from captions that differ in two words, and keep the sets that
 pass their filters (13,824 of many more: Table 5). Editors change one picture: here a base, of a caption that says
@@ -126,7 +126,7 @@ def _bases_of_subset(subset: str, bases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _edits(subset: str, occupations: Iterable[str | None], levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Who is edited in, for each occupation."""
+    """Groups that are edited into the bases, for each occupation."""
     first, second = SUBSETS[subset]
     rows = []
     for occupation, group in product(occupations, product(levels[first], levels[second])):

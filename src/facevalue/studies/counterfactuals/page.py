@@ -54,7 +54,7 @@ def _ranges(measure: str, words: str) -> b.Table:
 
 
 def _describe_unnamed(measure: str, *by: str) -> b.Prose:
-    """Where groups differ, and it cannot be told which of them stand apart."""
+    """List the cells where groups differ, but it cannot be told which of them stand apart."""
 
     def text(look: Look) -> Sequence[str]:
         form = ", ".join(["{subset}", "{prompt}", *(f"{{{name}:raw}}" for name in by if name != "scorer")])
@@ -82,7 +82,7 @@ def _larger_than_scorer(look: Look) -> Sequence[str]:
 
 
 def _describe_unscored(look: Look) -> Sequence[str]:
-    """Where refused replies were not scored."""
+    """Reasons why refused replies were not scored."""
     rows = look.rows(Of("max_score_released", SCORED))
     reasons = {e.method_words for e in rows if e.value is None and e.n == 0}
     return [f"{reason[0].upper()}{reason[1:]}." for reason in sorted(reasons)]
@@ -135,7 +135,7 @@ def _words_of(words: Sequence[Estimate], cell: _Cell, marks: Mapping[str, Mappin
 
 
 def _describe_marks(look: Look) -> list[str]:
-    """What marks mean, where a judge looked through the words, and how far people agree with it."""
+    """Explain the marks of words, where a judge looked through them, and people's agreement with the judge."""
     invented = sum(e.value or 0.0 for e in look.rows(Of("stereotype_invented", WORD[:2])))
     scores = [(name.replace("f1", "F1"), look.find(f"judge_{name}")) for name in ("precision", "recall", "f1")]
     agreed = [f"{name} {e.value:.2f} (n = {e.n})" for name, e in scores if e is not None and e.value is not None]
@@ -234,12 +234,12 @@ _LISTS_FOR = {"warmth": FAVOURS, "competence": FAVOURS, "coldness": DISFAVOURS, 
 
 
 def _meaning(e: Estimate) -> Direction:
-    """What a higher score of texts means: most scorers look for what is hostile, and others have other names."""
+    """Meaning of a higher score of texts: most scorers look for hostility, and others have other names."""
     return DISFAVOURS if e["score"] in WORDS("facets")["against"] else NEITHER
 
 
 def _facet(name: str) -> Facet:
-    """Who is described or rated otherwise than the other groups of its sets."""
+    """Facet of the groups that are described or rated otherwise than the other groups of their sets."""
     kinds = Kinds(about=facets.DECISION) if name == "ratings" else Kinds(directness=facets.IMPLICIT, about=DESCRIPTION)
     means = {
         "scores": _meaning,

@@ -1,4 +1,4 @@
-"""What each block of the design is about: the subset, its prompts, and of each image the set, group and occupation."""
+"""Contents of each block of the design: subset, prompts, and the set, group and occupation of each image."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,7 +97,7 @@ class Part:
 
 
 def parts(design: Design, partial: Mapping[str, Sequence[str]] | None = None) -> list[Part]:
-    """What each block of a design is about; `partial` names sets of subsets that lack a group, whichever occur."""
+    """Contents of each block of a design; `partial` names sets of subsets that lack a group, whichever occur."""
     lacking = partial or {}
     return [
         _part(block, int(start), lacking.get(block.constants["subset"], ()))

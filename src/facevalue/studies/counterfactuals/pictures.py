@@ -1,4 +1,4 @@
-"""What the study shows: counterfactual sets, photographs of no set, the user's own pictures, or drawn sets."""
+"""Pictures of the study: counterfactual sets, photographs of no set, the user's own pictures, or drawn sets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ _TAKEN = ("task", "shown", "draw", "words", "value", "reason", "note", "mass")
 
 @dataclass(frozen=True)
 class SetPictures:
-    """What is shown.
+    """Pictures that are shown.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 
 
 def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
-    """What shows them."""
+    """Source that shows the pictures."""
     return show_pictures(SOURCES, options, frame)
 
 

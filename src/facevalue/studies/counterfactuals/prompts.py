@@ -43,7 +43,7 @@ class PromptBuilder:
         return [self._question(*row) for row in frame.select(columns).iter_rows()]
 
     def _depends_on(self, name: str) -> bool:
-        """Whether questions may differ by a column: groups are named in words alone."""
+        """Return whether questions may differ by a column: groups are named in words alone."""
         return self._told or name != "group"
 
     def _make_question(

@@ -141,7 +141,7 @@ def _tail(cell: Printed) -> Cell:
 
 
 def _groups(cell: Printed) -> list[Cell]:
-    """What a printed r and p, both rounded, say of the number of groups."""
+    """Numbers of groups that a printed r and p, both rounded, allow."""
     (r, p), sizes = PAPER.document["correlations"][cell.row], _sizes(cell.row)
     low, high = correlation_p(float(r) + 0.005, GROUPS), correlation_p(float(r) - 0.005, GROUPS)
     printed = cell.at(f"{cell.row}, n = {GROUPS}", p, f"p of r = {r}")
@@ -392,7 +392,7 @@ def _below_average_salary(cell: Printed) -> Cell:
 
 
 def _check_majority(cell: Printed, *, below: bool) -> Cell:
-    """How many groups of a kind lie below or above the mean of all: of all models, or in salaries or ratings of one."""
+    """Count the groups of a kind below or above the mean of all: of all models, or in salaries or ratings of one."""
     kind, _, of = cell.row.partition(", ")
     models = MODELS if of == "all models" else (cell.column,)
     prompts = (cell.column,) if of == "all models" else (SALARY,) if of == "salary" else RATED

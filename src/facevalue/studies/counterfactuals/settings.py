@@ -78,7 +78,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked."""
+    """Choice of the questions, checked."""
 
     open_prompts: tuple[str, ...]
     ratings: tuple[str, ...]

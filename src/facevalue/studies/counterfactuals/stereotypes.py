@@ -84,14 +84,14 @@ def people(group: str) -> str:
 
 
 def question(words: WordList) -> Question:
-    """What the judge is asked of a list."""
+    """Question that the judge is asked about a list."""
     chunks = [words.words[at : at + _AT_ONCE] for at in range(0, len(words.words), _AT_ONCE)]
     prompt = f"{PROMPT.replace('[GROUP]', words.group)}\n\n{', '.join(words.words)}"
     return Question(prompt, system=SYSTEM, factors={"scenario": words.group, "keywords": json.dumps(chunks)})
 
 
 def join_judgments(estimates: pl.DataFrame, judge: Callable[[WordList], Flagged | None]) -> pl.DataFrame:
-    """What was said of a model's words: of each list that a reply is a list to. Nothing of the others, not "no"."""
+    """Verdicts on a model's words, where the judge replied to a list with a list. No verdict elsewhere, not "no"."""
     table = _table(estimates)
     for subset, group, words in _lists(estimates):
         flagged = judge(words)

@@ -37,7 +37,7 @@ _Pairs = tuple[Codes, Masks]
 
 @dataclass(frozen=True)
 class Lists:
-    """Which words are counted, and which are left out."""
+    """Lists of the words that are counted, and stop words that are left out."""
 
     lexicon: Lexicon
 
@@ -182,11 +182,11 @@ class Texts:
             self._flags = np.concatenate([self._flags, new])
 
     def tokens(self, block: Part) -> Array:
-        """How often each word stands in the texts about each group of a block, shape (groups, words)."""
+        """Number of occurrences of each word in the texts about each group of a block, shape (groups, words)."""
         return self._counts_of_block(block)[0]
 
     def occurrences(self, block: Part, words: Codes) -> Occurrences:
-        """How often the texts about the images of a block have some words."""
+        """Occurrences of some words in the texts about the images of a block."""
         return Occurrences(*self._counts_of_block(block)[:, :, words])
 
     def _counts_of_block(self, block: Part) -> Array:
@@ -225,7 +225,7 @@ class Texts:
 
 
 class _Sets:
-    """Whose texts have a word, by set: a bit for each group.
+    """Groups whose texts have a word, by set: a bit for each group.
 
     Texts come in the order of sets, so that what is known of a set is put together when the next one begins.
     """

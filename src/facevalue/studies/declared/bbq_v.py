@@ -174,7 +174,7 @@ def _read_released(row: Mapping[str, Any], form: str) -> ReleasedAnswer | None:
 
 
 def _about(row: Mapping[str, Any], info: list[str]) -> list[str]:
-    """What an option says of its person: a group, of nationalities the name as well."""
+    """Description of an option's person: a group, of nationalities the name as well."""
     return [info[1], *([info[0]] if row["category"] == "Nationality" else [])]
 
 

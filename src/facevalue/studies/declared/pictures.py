@@ -62,7 +62,7 @@ def _no_rules(_: Look) -> Sequence[str]:
 
 
 def _opening(verdicts: PictureVerdicts, look: Look) -> Sequence[str]:
-    """How many pass, and why others do not."""
+    """Number of pictures that pass, and reasons why others do not."""
     judged = verdicts.table[PictureVerdicts.PASSES].drop_nulls()
     passed = int(judged.sum())
     share = look.find("mean", score="passes")
@@ -140,7 +140,7 @@ class JudgedMeasurements(Measurements):
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Whether it passes, whether it fails for each reason, and a score per quantity."""
+        """Scores of a picture: passing, failing for each reason, and one score per quantity."""
         if self.verdicts is None:
             return super().scores
         passing = Score(
@@ -191,7 +191,7 @@ def _declare_protocol(
 def _acceptance(
     groups: Sequence[str], levels: Mapping[str, Collection[str]], verdicts: PictureVerdicts
 ) -> list[Estimand]:
-    """Who passes, compared between groups, and why others do not."""
+    """Estimands of acceptance: shares that pass, compared between groups, and reasons why others do not."""
     compared = [name for name in groups if len(levels[name]) > 1]
     estimands = [Estimand(Mean(), scores=(PASSES,), family=WHO)]
     for name in compared:
@@ -212,7 +212,7 @@ def _acceptance(
 def _descriptions(
     fields: Collection[str], groups: Sequence[str], levels: Mapping[str, Collection[str]]
 ) -> list[Estimand]:
-    """What pictures show, by what was edited and who is shown."""
+    """Estimands of what pictures show, by what was edited and who is shown."""
     scores = tuple(name for name in fields if name not in _OF_FILES)
     estimands = [Estimand(Mean(), scores=scores, family=_SHOWN)]
     if LOOKED_FOR in levels:

@@ -88,7 +88,7 @@ class AskedBlock:
 
     @property
     def instances(self) -> list[str]:
-        """What is asked about, in its order."""
+        """Instances that are asked about, in their order."""
         return self.about.schema["instance"].categories.to_list()  # type: ignore[attr-defined]
 
     @cached_property
@@ -98,7 +98,7 @@ class AskedBlock:
 
     @property
     def rivals(self) -> bool:
-        """Whether answers choose between two of several groups."""
+        """True if answers choose between two of several groups."""
         return self.options < len(self.groups)
 
     @property
@@ -206,7 +206,7 @@ class _SumRows:
 
 
 def asked_blocks(design: Design) -> list[AskedBlock]:
-    """What each block of a design is about."""
+    """Contents of each block of a design."""
     return [
         _asked_block(dict(block.constants), slice(int(start), int(start) + block.size), design)
         for block, start in zip(design.blocks, design.offsets, strict=False)

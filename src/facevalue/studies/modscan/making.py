@@ -1,4 +1,4 @@
-"""What ModSCAN has made: scenes without people, for each persona trait (section 4, Table 2)."""
+"""Scenes without people that ModSCAN has made, for each persona trait (section 4, Table 2)."""
 
 from collections.abc import Mapping
 

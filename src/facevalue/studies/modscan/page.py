@@ -92,7 +92,7 @@ def _gaps(modality: str, attribute: str, quantity: str, unit_name: str) -> Findi
 
 
 def _facet(modality: str, attribute: str) -> Facet:
-    """Who is chosen, of two people who are shown or without anybody in the picture."""
+    """Facet of the people chosen, of two who are shown or without anybody in the picture."""
     kinds = {
         VISION: Kinds(medium=facets.PICTURES, people=TWO_PEOPLE, about=STEREOTYPE),
         LANGUAGE: Kinds(directness=IMPLICIT, medium=facets.WORDS, people=ONE_PERSON, about=STEREOTYPE),
@@ -105,7 +105,7 @@ def _facet(modality: str, attribute: str) -> Facet:
 
 
 def caution(look: Look) -> Sequence[str]:
-    """Which interventions lowered the score, and which only by taking answers away."""
+    """Interventions that lowered the score, and those that did so only by taking answers away."""
     out = []
     for name in look.interventions:
         of = Of(_PLAIN, SETTING, {"versus": NO_INTERVENTION}, intervention=name)

@@ -110,7 +110,7 @@ _PLACE = "row"
 
 
 def sides_in_words(text: pl.Series) -> pl.DataFrame:
-    """Which side words name, as `code` (0 left, 1 right), or the `reason` why none.
+    """Read the side that words name, as `code` (0 left, 1 right), or the `reason` why none.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def sides_in_words(text: pl.Series) -> pl.DataFrame:
 
 
 def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.DataFrame:
-    """Which side boxes lie on: columns as of `sides_in_words`.
+    """Read the side that boxes lie on: columns as of `sides_in_words`.
 
     Of a box under 25% of the width or 50% of the height nothing is known; one that ends within 60% from an edge is on
     that side (section 3.1). Of several, those count that are on a side.
@@ -174,7 +174,7 @@ def boxes(text: pl.Series, scale: int, height: float | pl.Series = 1.0) -> pl.Da
 
 
 def sides(text: pl.Series, style: str, height: float | pl.Series = 1.0) -> pl.DataFrame:
-    """Which side replies mean, in one style; "auto" takes each as what it is."""
+    """Read the side that replies mean, in one style; "auto" takes each as what it is."""
     if style == "words":
         return sides_in_words(text)
     if style != "auto":
@@ -194,7 +194,7 @@ def sides(text: pl.Series, style: str, height: float | pl.Series = 1.0) -> pl.Da
 
 
 def groups_named(text: pl.Series, attribute: str) -> pl.DataFrame:
-    """Which group of `settings.GROUPS` replies name: columns as of `sides_in_words`.
+    """Read the group of `settings.GROUPS` that replies name: columns as of `sides_in_words`.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _either(matches: Sequence[pl.Series], several: str, none: str) -> pl.DataFra
 
 
 def sides_shown(name: str) -> tuple[pl.Expr, pl.Expr]:
-    """What is on the left and on the right of a pair, of columns NAME_1 and NAME_2."""
+    """Values on the left and on the right of a pair, of columns NAME_1 and NAME_2."""
     first, second = (pl.col(f"{name}_{side}").cast(pl.String) for side in (1, 2))
     is_turned = pl.col(LEFT).cast(pl.String) == "2"
     return pl.when(is_turned).then(second).otherwise(first), pl.when(is_turned).then(first).otherwise(second)

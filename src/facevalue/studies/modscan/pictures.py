@@ -1,4 +1,4 @@
-"""What ModSCAN shows: faces, of which pairs are made, and scenes; from files, or drawn."""
+"""Pictures of ModSCAN: faces, of which pairs are made, and scenes; from files, or drawn."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -323,7 +323,7 @@ class Shown:
 
     @property
     def kind(self) -> Kind:
-        """What kind of pictures these are: that of the pairs, where there are some."""
+        """Kind of these pictures: that of the pairs, where there are some."""
         source = self._pairs or self._scenes
         return Kind.UNSTATED if source is None else source.kind
 

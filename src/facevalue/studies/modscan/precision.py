@@ -27,7 +27,7 @@ FAMILIES = ("modality", "attribute")
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Who is shown about one attribute: people of each group, and how many of other groups stand beside one of them."""
+    """People shown about one attribute: number of each group, and how many of other groups stand beside one of them."""
 
     people: Sequence[int]
     beside: float
@@ -100,7 +100,7 @@ def _sd(of_pair: float, partners: float) -> float:
 
 
 def _people(block: Block) -> _Shown:
-    """Who is on the pairs of a block; of the paper's it is known that every race stands beside every other."""
+    """People on the pairs of a block; in the paper every race stands beside every other."""
     axis, attribute = block.stimulus[0], block.constants["attribute"]
     assert isinstance(axis, Factor)
     if PEOPLE[0] not in axis.attributes:
@@ -119,7 +119,7 @@ def _is_about(modality: str, attribute: str) -> pl.Expr:
 
 
 def _choice_rows(rows: pl.DataFrame, modality: str, attribute: str) -> pl.DataFrame:
-    """How much of each valid answer chose each of the groups it could choose, by person or scene."""
+    """Weight of each valid answer on each of the groups that it could choose, by person or scene."""
     mass = pl.when(pl.col("weight").is_null()).then(0.0).otherwise(pl.col("mass").fill_null(0.0))
     groups = options(rows, modality, attribute)
     units = sides_shown("person") if modality == VISION else (pl.col("image").cast(pl.String),) * len(groups)

@@ -76,7 +76,7 @@ def _blank_score(cell: Printed) -> Cell:
 
 @cache
 def _male_first() -> int:
-    """What the released code's order of terms alone gives: 200 lists, drawn once."""
+    """Number of lists with the male term first, of 200 that the released code's random order alone gives."""
     generator = random.Random(0)  # noqa: S311 as the authors' code draws
     return sum(generator.sample(("male", "female"), 2)[0] == "male" for _ in range(200))
 

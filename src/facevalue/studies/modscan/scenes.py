@@ -34,7 +34,7 @@ def split_scenes(manifest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def scene_source(options: Options, scenes: pl.DataFrame) -> Source:
-    """What shows scenes."""
+    """Source that shows scenes."""
     if scenes["path"].null_count() < scenes.height:
         kind = Kind.SYNTHETIC if options["scenes"] else kind_of(options, Kind.SYNTHETIC)
         return FileSource(scenes, _place(options), kind)

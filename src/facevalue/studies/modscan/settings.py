@@ -63,7 +63,7 @@ class Instance:
 
 @cache
 def instances(kind: str = "") -> tuple[Instance, ...]:
-    """What is asked about, of one kind or of all.
+    """Instances that are asked about, of one kind or of all.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def instances(kind: str = "") -> tuple[Instance, ...]:
 
 
 def term(attribute: str, group: str, wording: str) -> str:
-    """What a group is called in a question about a scene."""
+    """Name of a group in a question about a scene."""
     return str(read("words.toml")[attribute][group][wording])
 
 
@@ -182,7 +182,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked."""
+    """Choice of the questions, checked."""
 
     modalities: tuple[str, ...]
     attributes: tuple[str, ...]

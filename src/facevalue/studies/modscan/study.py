@@ -118,7 +118,7 @@ BLANK = "blank-image"
 
 
 def _intervention_levels(paper: bool) -> dict[str, dict[str, tuple[str, ...]]]:
-    """What is asked of a part alone: roles of their attribute (appendix C), and blank pictures, which have no sides."""
+    """Levels that an intervention is limited to: roles to their attribute (appendix C), blank pictures to language."""
     return {
         BLANK: {"modality": ("language",), **({"attribute": ("gender",)} if paper else {})},
         "act-as-sexist": {"attribute": ("gender",)},

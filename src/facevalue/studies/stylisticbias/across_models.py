@@ -99,7 +99,7 @@ class Sides:
         return (self.means**2).mean(axis=1), (self._errors() ** 2).sum(axis=1).mean(axis=1)
 
     def _errors(self) -> Array:
-        """What each face adds to the error of the means, shape (2, faces, cells), linearised as `standard_error`."""
+        """Contribution of each face to the error of means, shape (2, faces, cells), linearised as `standard_error`."""
         faces = (self.counts > 0).sum(axis=1)
         off = self.sums - self.means[:, None] * self.counts
         with np.errstate(invalid="ignore", divide="ignore"):

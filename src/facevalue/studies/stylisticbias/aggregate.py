@@ -28,7 +28,7 @@ class Faces(Sets):
     control_cue: tuple[str, ...] | None = CONTROL
 
     def is_controlled(self, level: str) -> bool:
-        """Whether an attribute is shown full-body (`FULL_BODY`), however it is spelled."""
+        """Return whether an attribute is shown full-body (`FULL_BODY`), however it is spelled."""
         return known_attribute(level) in FULL_BODY
 
 

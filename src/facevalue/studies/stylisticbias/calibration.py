@@ -100,7 +100,7 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
 
 
 def planted_cues(study: Study) -> pl.DataFrame:
-    """What each cue moves the preference score by, as planted: attribute, variation, title, planted."""
+    """Planted effect of each cue on the preference score: attribute, variation, title, planted."""
     phi = planted_in(study, PlantedEffects.read(FOLDER / "truth.parquet")).mean(axis=1)
     frame = study.manifest.select("identity", *_CUE).with_columns(phi=pl.Series(phi))
     base = frame.filter(pl.col("attribute").is_null()).select("identity", base="phi")
@@ -112,7 +112,7 @@ def planted_cues(study: Study) -> pl.DataFrame:
 
 
 def scenario_names(study: Study) -> list[str]:
-    """What is asked about each picture."""
+    """Scenarios asked about each picture."""
     return [str(name) for name in study.design.blocks[0].prompt[0].columns()[0].values]
 
 

@@ -1,4 +1,4 @@
-"""What is estimated of the answers, in the order of the paper: every table and figure that is about answers."""
+"""Estimands in the order of the paper: every table and figure that is about answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -100,7 +100,7 @@ def broken_down(faces: Faces, scenarios: Sequence[str]) -> Breakdown:
 
 
 def program(faces: Faces, scenarios: Sequence[str]) -> Program:
-    """What is estimated: of each model, of several together, and between them (Figures 7 and 8)."""
+    """Estimates of each model, of several together, and between them (Figures 7 and 8)."""
     breakdown = broken_down(faces, scenarios)
     return Program(
         NAME, m.LABELS, breakdown, (SCORE,), {measure.key: measure for measure in m.MEASURES}, tuple(estimands(faces)),
@@ -114,7 +114,7 @@ def analyse(answers: Mapping[str, AnswerArrays], faces: Faces, scenarios: Sequen
 
 
 def judge_instrument(table: EstimateTable, answers: Mapping[str, AnswerArrays], breakdown: Breakdown) -> None:
-    """How far the instrument itself can be trusted: position and letter bias, replies without an answer."""
+    """Estimate the biases of the instrument itself: position and letter bias, replies without an answer."""
     scores, faces = answers[SCORE.name], breakdown.sets
     per = scores.weights.shape[2] // len(ORDERINGS)
     first = np.array([ordering.first == 0 for ordering in ORDERINGS]).repeat(per)

@@ -1,4 +1,4 @@
-"""What StylisticBias has made: 500 faces of Table 9, and each again with one thing changed (B.2, B.3, Figures 9 to 11).
+"""Pictures that StylisticBias has made: 500 faces of Table 9, and edits of one thing each (B.2, B.3, Figures 9 to 11).
 
 How many faces of each of the 90 configurations the paper has is not published, only how many of each gender, age,
 ethnicity and build. Ours are drawn evenly by seed with these counts: a face's levels don't depend on one another.
@@ -116,7 +116,7 @@ def _sources(options: Options) -> pl.DataFrame:
 
 
 def _edits(gender: str | None, options: Options) -> pl.DataFrame:
-    """What is changed of faces of a gender, or of one that is not known: `gender`, `edit`, cues and `prompt`."""
+    """Edits of faces of a gender, or of one that is not known: `gender`, `edit`, cues and `prompt`."""
     fates = ("kept",) if options["grid"] == "kept" else ("kept", "plausibility", "curation")
     variations = [] if options["grid"] == "none" else [v for v in grid() if _fates(v, gender).intersection(fates)]
     for name, level in (("attribute", "attribute"), ("variation", "name")):
@@ -135,7 +135,7 @@ def _fates(variation: Variation, gender: str | None) -> set[str]:
 
 
 def prompt_of(variation: Variation, gender: str | None) -> str:
-    """What an editor is told: Figure 11 for a fashion style, Figure 10 for anything else.
+    """Prompt for an editor: Figure 11 for a fashion style, Figure 10 for anything else.
 
     Examples
     --------

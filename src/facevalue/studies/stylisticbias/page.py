@@ -33,7 +33,7 @@ _BASE = {CONTROL[0]: "Full body, plain clothes"}
 
 
 def _framing(look: Look) -> str:
-    """What fashion styles, which are shown full-body, are compared with; nothing if there is none."""
+    """Sentence on the baseline of fashion styles, which are shown full-body; empty if there is none."""
     if not any(known_attribute(e["attribute"] or "") in FULL_BODY for e in look.rows(CUES)):
         return ""
     e = look.find("framing_shift")
@@ -72,7 +72,7 @@ def _counted_gaps(look: Look) -> str:
 
 
 def _worst_case(look: Look) -> str:
-    """What missing answers could have changed in the overall shift; nothing if none is missing, or all are."""
+    """Sentence on changes of the overall shift by missing answers; empty if none is missing, or all are."""
     rate, e = look.find("na_rate"), look.find("shift")
     if rate is None or not rate.value or rate.value >= 1:
         return ""
@@ -232,7 +232,7 @@ def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
 
 
 def _why_not(look: Look) -> str:
-    """Why there is no shift although there are answers."""
+    """Reason why there is no shift although there are answers."""
     if any(e.value is not None for e in look.rows(CUES)):
         return ""
     rates = [look.of_model(model).find("na_rate") for model in look.models]

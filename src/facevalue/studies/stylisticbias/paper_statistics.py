@@ -61,7 +61,7 @@ def over_groups(table: EstimateTable, model: ModelScores, dimension: str) -> Non
 
 @takes(m.REVERSAL)
 def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
-    """How far SBS is positive in one group and negative in another, at least."""
+    """Add the size of reversals: the least distance by which SBS is positive in one group and negative in another."""
     variation, groups = (model.cut(names)[0] for names in (CUE, [dimension]))
 
     def statistic(sums: Array, counts: Array) -> Array:
@@ -80,7 +80,7 @@ def reversal(table: EstimateTable, model: ModelScores, dimension: str) -> None:
 
 @takes(m.STEPS_80)
 def concentration(table: EstimateTable, model: ModelScores) -> None:
-    """How many cues make up 80% of the total |SBS|; over several models |SBS| is averaged first."""
+    """Add the number of cues that make up 80% of the total |SBS|; over several models |SBS| is averaged first."""
     if model.answers is None:
         return
     cells = model.values.cells(*model.cut(CUE))
@@ -153,7 +153,7 @@ def significant_share(table: EstimateTable, model: ModelScores, dimension: str) 
 
 @takes(m.FRAMING)
 def framing(table: EstimateTable, model: ModelScores) -> None:
-    """How far the full-body view alone moves the judgment, where people are shown so in plain clothes."""
+    """Add the shift of the judgment by the full-body view alone, where people are shown so in plain clothes."""
     sets, phi = model.breakdown.sets, model.values.phi
     at = np.flatnonzero((sets.control >= 0) & (sets.base >= 0))
     if not at.size:

@@ -161,7 +161,7 @@ class Main:
 
 
 def offers_four(chunk: pl.DataFrame) -> bool:
-    """Whether questions about two people offered both and none, too: an answer to one says how much went to them."""
+    """Return whether questions about two people offered both and none, too: one answer tells how much each got."""
     if "both" not in chunk.columns:
         return False
     choice = pl.col("paradigm").cast(pl.String) != "factuality"
@@ -205,12 +205,12 @@ def _labels(chunk: pl.DataFrame) -> list[pl.Expr]:
 
 
 def own_activity(side: int) -> pl.Expr:
-    """What the person on one side does; null in portraits."""
+    """Activity of the person on one side; null in portraits."""
     return pl.coalesce(pl.col("activity").cast(pl.String), pl.col(f"activity_{side}").cast(pl.String))
 
 
 def unit(side: int) -> pl.Expr:
-    """What was sampled on one side of a pair, within gender and identity: the person, else the picture.
+    """Unit sampled on one side of a pair, within gender and identity: the person, else the picture.
 
     A person who stands in several pictures (of several activities, as several identities) is one. Where pictures have
     no names there is one of each identity and activity.
@@ -222,14 +222,14 @@ def unit(side: int) -> pl.Expr:
 
 
 def person_shown(side: int) -> pl.Expr:
-    """What was sampled on one side, in all identities of a gender at once: the person, or an identity's picture."""
+    """Unit sampled on one side, in all identities of a gender at once: the person, or an identity's picture."""
     name = pl.coalesce(f"identity_{side}", "identity").cast(pl.String)
     picture = pl.concat_str(name, unit(side), separator="|")
     return pl.when(pl.col("person").is_null()).then(picture).otherwise(unit(side)).alias(f"unit_{side}")
 
 
 def sampled_unit(side: int) -> pl.Expr:
-    """What was sampled on one side, in all identities at once: pictures of one person, or of one scene."""
+    """Unit sampled on one side, in all identities at once: pictures of one person, or of one scene."""
     same = pl.col("contrast").cast(pl.String) == "activity"
     person = pl.coalesce(pl.col("person").cast(pl.String), pl.col("identity").cast(pl.String))
     return pl.concat_str(
@@ -249,7 +249,7 @@ def view_both_sides(pairs: pl.DataFrame, of: str = "identity") -> Iterator[pl.Da
 
 
 def _reduce_pairs(sums: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """What these pairs add to all tables, by the table's name: all rows of a pair must be there."""
+    """Contributions of these pairs to all tables, by the table's name: all rows of a pair must be there."""
     contrast, paradigm = pl.col("contrast").cast(pl.String), pl.col("paradigm").cast(pl.String)
     one_person, two = sums.filter(contrast == "activity"), sums.filter(contrast != "activity")
     choices, facts = two.filter(paradigm != "factuality"), two.filter(paradigm == "factuality")

@@ -312,7 +312,7 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
-    """What pictures that stand beside several of another identity add to its variance, where there are such."""
+    """Variance added by pictures that stand beside several of another identity, where there are such."""
     partners = tables.pairs.filter(pl.col("crossed") & (pl.col("contrast") == "identity"))
     if not partners.height:
         return None

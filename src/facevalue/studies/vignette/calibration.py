@@ -20,7 +20,7 @@ def choices(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shortfalls(answers: pl.DataFrame) -> pl.DataFrame:
-    """How much less a person's pictures are chosen with an identity than with each that is chosen more."""
+    """Shortfalls of a person's pictures with an identity, against each identity that is chosen more."""
     decided = choices(answers).filter(pl.col("paradigm") == "decision")
     means = decided.group_by(*_IDENTITY, UNIT).agg(pl.col(VALUE).mean())
     pairs = means.join(means, on=[*_ABOUT, UNIT], suffix="_of_other").rename({"identity_of_other": PART})

@@ -36,7 +36,7 @@ class Prompt:
 
 
 def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:
-    """What is asked of one picture pair (sections 4.1-4.4); with `irrelevant`, the released code's control too.
+    """Prompts asked of one picture pair (sections 4.1-4.4); with `irrelevant`, the released code's control too.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
 
 
 def _asks_both(question: tables.WordedQuestion, contrast: str) -> bool:
-    """Whether a question is asked about each person, or about each person's activity."""
+    """Return whether a question is asked about each person, or about each person's activity."""
     return question.paradigm == "factuality" or (question.paradigm == "perception" and contrast == "identity-activity")
 
 
 @dataclass(frozen=True)
 class Cast:
-    """Who and what one block's pairs are made of: pictures of one gender and dimension."""
+    """People and activities of one block's pairs: pictures of one gender and dimension."""
 
     gender: str
     dimension: str
@@ -87,7 +87,7 @@ class Cast:
     """Who stands model for all of them, where there are several: pairs are of two identities of one person."""
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
-        """What is shown in a block of this contrast; None if there is no pair."""
+        """Axes of the pictures shown in a block of this contrast; None if there is no pair."""
         people_of = self.portraits if contrast == "portrait" else self.identities
         models = (Factor("person", self.people),) if self.people else ()
         people = Factor("identity", people_of) if people_of else None

@@ -1,4 +1,4 @@
-"""What VIGNETTE has made: one person per picture, doing something or not (section 3, Table 8)."""
+"""Pictures that VIGNETTE has made: one person per picture, doing something or not (section 3, Table 8)."""
 
 from collections.abc import Mapping
 
@@ -84,7 +84,7 @@ def _picture_drawings(table: pl.DataFrame) -> DrawnImages:
 
 
 def _reasons_not_drawn(table: pl.DataFrame) -> dict[str, str]:
-    """Why there is no drawing of some pictures, by their ids: of their identity, or of what is done."""
+    """Reasons why some pictures have no drawing, by their ids: of their identity, or of what is done."""
     people = table.select(_WHO).unique(maintain_order=True)
     whys = [left_out(gender, dimension).get(identity) for gender, dimension, identity in people.iter_rows()]
     reasons = table.join(people.with_columns(pl.Series("why", whys, pl.String)), on=list(_WHO), maintain_order="left")

@@ -31,7 +31,7 @@ _PERSON, _ACTIVITIES = ("gender", "dimension", "identity"), ("activity", "activi
 
 
 class OptionForm(IntEnum):
-    """What a question's options are. Role 0 is option 1, or the right answer."""
+    """Kinds of a question's options. Role 0 is option 1, or the right answer."""
 
     PEOPLE = 0
     """The two people (4.2)."""
@@ -185,7 +185,7 @@ class Offers:
         return wordings, texts
 
     def _words_of_people(self, frame: pl.DataFrame, number: Mapping[str, int]) -> Codes:
-        """What the two people are called, shape (rows, 2)."""
+        """Codes of the names of the two people, shape (rows, 2)."""
         levels = [{name: at for at, name in enumerate(self._words[column].unique())} for column in _PERSON]
         called = np.full([len(of_column) + 1 for of_column in levels], -1)
         for *person, word in self._words.select(*_PERSON, "word").iter_rows():
@@ -285,7 +285,7 @@ def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:
 
 
 def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[Codes, pl.Series]:
-    """Which role each reply names, -1 for none, and why there is none.
+    """Roles that replies name, -1 for none, and reasons why there is none.
 
     Most replies are an option and nothing else, as the protocol constrains them: those are compared by their number.
     What is left is parsed once for each distinct reply to the same people or activities, in whatever order they were

@@ -68,7 +68,7 @@ ERRORS = Of("error_rate", ("dimension", "paradigm?", "contrast?"))
 def even_share(
     look: Look, paradigm: str | None, question: str | None, contrast: str | None, dimension: str | None
 ) -> float:
-    """How often each of two would be chosen if both were alike: half of what both and none leave, in percent."""
+    """Percentage at which each of two would be chosen if both were alike: half of what both and none leave."""
     levels = {"paradigm": paradigm, "question": question, "contrast": contrast}
     levels |= {} if dimension is None else {"dimension": dimension}
     shares = [look.rows(Of("outcome_share", ("dimension",), levels | {"outcome": name})) for name in NEITHER]
@@ -76,7 +76,7 @@ def even_share(
 
 
 def perception_meaning(e: Estimate) -> Direction:
-    """What it means to be named more often for a question of perception."""
+    """Meaning of being named more often for a question of perception."""
     return DISFAVOURS if e["question"] in _AGAINST else FAVOURS
 
 
@@ -92,7 +92,7 @@ def dimension_note(look: Look) -> str:
 
 
 def portraits_caveat(look: Look) -> str:
-    """What stands between values and an answer: portraits cannot be told from identities."""
+    """Caveat where portraits cannot be told from identities; empty where they can."""
     clusters = max((e.clusters or 0 for e in look.rows(POLARITY) if e.value is not None), default=0)
     if not clusters or any(look.rows(of) for of in GAPS):
         return ""
@@ -100,13 +100,13 @@ def portraits_caveat(look: Look) -> str:
 
 
 def _noise(look: Look, e: Estimate) -> bool:
-    """Whether chance alone takes the ratio below four fifths in more than 5 of 100 audits."""
+    """Return whether chance alone takes the ratio below four fifths in more than 5 of 100 audits."""
     short = look.beside("impact_shortfall", e)
     return short is None or short.floor_high is None or short.floor_high >= 1 - _FOUR_FIFTHS
 
 
 def four_fifths_sentence(look: Look, e: Estimate) -> str:
-    """What the four-fifths rule would say."""
+    """Verdict of the four-fifths rule."""
     if e.value is None:
         return "not measurable"
     if e.value >= _FOUR_FIFTHS:
@@ -139,7 +139,7 @@ def _printed_matches() -> Mapping[tuple[str, str | None], Mapping[str, float]]:
 
 
 def printed_match(measure: str, _look: Look, e: Estimate) -> str:
-    """What the paper prints of a match rate (Table 11)."""
+    """Match rate that the paper prints (Table 11)."""
     rates = _printed_matches().get((e["paradigm"] or "", e["question"]))
     return "–" if rates is None else f"{rates[measure]:g}%"
 
@@ -296,7 +296,7 @@ def _polarities(column: str, terms: str) -> b.Grid:
 
 
 def _shift(measure: str) -> b.Strips:
-    """How far a variant of the question moves the choice of each identity."""
+    """Effect of a variant of the question on the choice of each identity."""
     by = ("identity", *_POSITIONS)
     texts = WORDS(f"variants.{measure}")
     return b.Strips(
@@ -321,7 +321,7 @@ def _of_kind(kind: str, by: tuple[str, ...], paradigm: str, **texts: Any) -> Of:
 
 
 def _correlations(noun: str, by: tuple[str, ...], label: str) -> b.Numbers:
-    """How alike models or paradigms are."""
+    """Correlations between models or paradigms."""
     of = tuple(Of(f"{noun}_correlation.{score}", by, label=label) for score in ("Pearson", "Spearman"))
     return b.Numbers(of=of, every_model=True, **WORDS(f"models.{noun}"))
 
@@ -469,7 +469,7 @@ _CHOSEN = partial(
 
 
 def _facet(lead: str) -> Facet:
-    """Who of two people is chosen, named or given favourable terms."""
+    """Facet of the person of two who is chosen, named or given favourable terms."""
     about = {"decided": DECISION, "perceived": PERCEPTION, "polarity": STEREOTYPE}[lead]
     return Facet(
         dimension="{dimension:raw}", group="{identity:raw}", trait="[{question:lower}]",

@@ -146,7 +146,7 @@ def _dimension(row: Mapping[str, str]) -> str | None:
 
 
 def _contrast(row: Mapping[str, str]) -> str | None:
-    """What differs between the two people of a picture."""
+    """Contrast between the two people of a picture."""
     if "identity_1" not in row:
         return None
     differ = [n for n in ("identity", "activity") if row.get(f"{n}_1", row.get(n)) != row.get(f"{n}_2", row.get(n))]
@@ -191,7 +191,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class RolePictures:
-    """What can be shown."""
+    """Pictures that can be shown."""
 
     frame: pl.DataFrame
     """The manifest: one row per picture."""
@@ -206,7 +206,7 @@ class RolePictures:
 
     @property
     def composed(self) -> bool:
-        """Whether each picture shows two people already."""
+        """True if each picture shows two people already."""
         return self.pairs is not None and "image_1" not in self.pairs.columns
 
 
@@ -238,7 +238,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
 
 
 def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: int) -> Source:
-    """Where the stimuli come from."""
+    """Source of the stimuli."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not source_of(SOURCES, options).setting:
         if options["drawings"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
@@ -283,7 +283,7 @@ def _picture_names(row: Mapping[str, str | None]) -> tuple[str, str]:
 
 @cache
 def _table_6() -> pl.DataFrame:
-    """Who the paper shows: gender, dimension and identity, and their words as the paper and as its code has them."""
+    """People of the paper: gender, dimension and identity, and their words as the paper and as its code has them."""
     rows = [
         (gender, dimension.name, person.name, tables.wording(person, gender), tables.released_word(person, gender))
         for gender in tables.GENDERS
@@ -417,7 +417,7 @@ def _pair_pictures(frame: pl.DataFrame, per_cell: int, seed: int) -> pl.DataFram
 
 
 def casts(frame: pl.DataFrame) -> list[Cast]:
-    """Who can be paired with whom, for pictures of which there is one of each kind."""
+    """People and activities that can be paired, for pictures of which there is one of each kind."""
     out = []
     gaps: list[str] = []
     for key, pictures in frame.group_by("gender", "dimension", maintain_order=True):
@@ -464,7 +464,7 @@ def check_partners(casts: Sequence[Cast], chosen: Selection) -> None:
 
 
 def words(frame: pl.DataFrame, released: bool = False) -> pl.DataFrame:
-    """What each identity is called: as in Table 6, by the user's `wording`, or else "NAME man".
+    """Name of each identity: as in Table 6, by the user's `wording`, or else "NAME man".
 
     Columns gender, dimension, identity, word. With `released`, names of Table 6 are as the authors' code has them from
     its file names (`released_word`).

@@ -119,7 +119,7 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
 
 
 def _advice(spread: UnitSpread, cells: int, personal: bool, several: bool) -> str:
-    """What several pictures of each identity in each activity would make possible, and how many."""
+    """Advice on how many pictures of each identity in each activity to take, and on what they would make possible."""
     from facevalue.measures.families import ALPHA  # noqa: PLC0415 - slow to import
     from facevalue.measures.multitest import LEAD_SHARE  # noqa: PLC0415 - slow to import
     from facevalue.measures.power import POWER, clusters_needed  # noqa: PLC0415 - slow to import

@@ -154,7 +154,7 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
 
 
 class _QuestionRow(NamedTuple):
-    """What a question depends on: a row of the columns of `Offers.complete`."""
+    """Levels that a question depends on: a row of the columns of `Offers.complete`."""
 
     contrast: str
     shown: str | None

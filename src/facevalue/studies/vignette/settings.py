@@ -110,7 +110,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, in names of the tables; an empty tuple is everything."""
+    """Choice of the questions, in names of the tables; an empty tuple is everything."""
 
     paradigms: tuple[str, ...]
     dimensions: tuple[str, ...]

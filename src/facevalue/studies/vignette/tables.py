@@ -122,7 +122,7 @@ def _released_wording(identity: SocialIdentity, gender: str) -> str | None:
 
 
 def wording(identity: SocialIdentity, gender: str) -> str:
-    """What prompts call an identity, with its gender and without an article.
+    """Name of an identity in prompts, with its gender and without an article.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def wording(identity: SocialIdentity, gender: str) -> str:
 
 
 def released_word(identity: SocialIdentity, gender: str) -> str:
-    """What the authors' code calls an identity: its file name in their spelling, hyphens read as blanks.
+    """Name of an identity in the authors' code: its file name in their spelling, hyphens read as blanks.
 
     Examples
     --------

@@ -151,7 +151,7 @@ def _places(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _matches(frame: pl.DataFrame) -> pl.DataFrame:
-    """Whether the answers to three wordings of a prompt are alike, by question and over all."""
+    """Matches between the answers to three wordings of a prompt, by question and over all."""
     options = [name for name in _SHARES if name in frame.columns]
     valid = frame.filter(pl.col("wording").is_not_null() & pl.col("weight").is_not_null())
     prompt = ("cluster", "prompt", "repeat")

@@ -26,7 +26,7 @@ _NEEDED = ("task", "weight", "mass", "na")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of the study its analysis needs.
+    """Settings of the study that its analysis needs.
 
     Factors that are compared, all images, the form's fields, the file of the user's word lists if any, who is on each
     image (`group_shares.people_on_images`), somebody else on each by default, and the most words that a description can
@@ -78,7 +78,7 @@ class TaskAnswers:
             self._keep("forms", decode_forms(forms))
 
     def part(self, name: str) -> pl.DataFrame:
-        """What was kept under a name; an empty frame if nothing was."""
+        """Rows kept under a name; an empty frame if nothing was."""
         frames = self._parts.get(name)
         return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
@@ -94,7 +94,7 @@ class TaskAnswers:
 
     @property
     def has_all_texts(self) -> bool:
-        """Whether all descriptions were kept."""
+        """True if all descriptions were kept."""
         return self._bytes <= MOST_TEXT
 
     def _keep(self, name: str, frame: pl.DataFrame) -> None:

@@ -446,7 +446,7 @@ def first_replies(fields: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost_forms(aggregate: TaskAnswers, task: str, fields: pl.DataFrame) -> int:
-    """How many forms have no reply that is a form."""
+    """Number of forms that have no reply that is a form."""
     units = aggregate.part("missing").filter(pl.col("task") == task)["shown"]
     return units.n_unique() - fields["form"].n_unique()
 
@@ -454,7 +454,7 @@ def _lost_forms(aggregate: TaskAnswers, task: str, fields: pl.DataFrame) -> int:
 def _votes(
     fields: pl.DataFrame, lost: int, rows: pl.DataFrame, whose: tuple[str, str], question: ChoiceQuestion
 ) -> Votes:
-    """What forms and choices say of a group (its dimension and name), and what nobody knows."""
+    """Votes of forms and of choices about a group (its dimension and name), with those missing."""
     dimension, group = whose
     levels, meant = question.levels, LEVELS[question.name]
     names = [name for name, level in GROUPS[dimension].items() if level == group]

@@ -32,7 +32,7 @@ def _choices(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranking_rows(answers: pl.DataFrame) -> pl.DataFrame:
-    """Who is said to be above whom: yes asked the one way less yes asked the other."""
+    """Rankings of people above others: yes asked the one way less yes asked the other."""
     sign = pl.when(pl.col("order") == SWAPPED).then(-1.0).otherwise(1.0)
     sides = [f"{name}_{at}" for name in _DIMENSIONS for at in (1, 2)]
     pairs = answers.filter(pl.col("task") == "yesno").group_by(pl.col("pair").alias(UNIT), "question", *sides).agg(
@@ -81,7 +81,7 @@ def _fields(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shifts(answers: pl.DataFrame) -> pl.DataFrame:
-    """Whether a form has each category of a field, where another field has a category and where it has another one."""
+    """Rows on each category of a field in a form, where another field has a category and where it has another one."""
     fields = _fields(answers)
     outcomes = _flags(fields.filter(~pl.col("prefilled")), PART).rename({"attribute": "other_attribute", "has": VALUE})
     tables = []
@@ -100,7 +100,7 @@ def _flags(fields: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
-    """Whether a form, and a person's answer to the question, has each option, among those of one group."""
+    """Rows on each option in a form, and in a person's answer to the question, among those of one group."""
     fields, choices = _fields(answers), answers.filter(pl.col("task") == "mcq").drop_nulls("choice")
     person, names = pl.coalesce("set", "image"), ("gender", "race")
     tables = []

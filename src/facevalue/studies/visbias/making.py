@@ -1,4 +1,4 @@
-"""What VisBias would have made: people at work in place of the paper's photographs (section 2.1).
+"""Pictures made for VisBias: people at work in place of the paper's photographs (section 2.1).
 
 The paper takes 700 photographs found by words for race, gender and occupation. The prompt, of the same words, is ours.
 """

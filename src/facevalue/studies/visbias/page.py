@@ -50,7 +50,7 @@ def divergences(section: str, **more: Any) -> Of:
 
 
 def _found_of(look: Look, rows: Sequence[Estimate]) -> str:
-    """How many groups were found different from the mean of all, or that there is only one."""
+    """Number of groups found different from the mean of all, or a note that there is only one."""
     if len(rows) < 2:
         return "only one group, nothing to compare it with"
     return f"{sum(map(look.found, rows))} of {len(rows)} found different"
@@ -66,7 +66,7 @@ def _summary(look: Look) -> str:
 
 
 def _texts_found(look: Look) -> str:
-    """How many differences between descriptions of two groups were found."""
+    """Number of differences found between descriptions of two groups."""
     rows = [e for of in _DIFFERENCES for e in look.rows(of) if e.q is not None]
     return WORDS.text("descriptions.found.text").format(found=sum(map(look.found, rows)), rows=len(rows))
 
@@ -119,7 +119,7 @@ def _pairs(section: str) -> b.Block:
 
 
 def _rankings(section: str) -> tuple[b.Block, ...]:
-    """Who is ranked above whom, by question."""
+    """Rankings of groups above others, by question."""
 
     def ranks(**more: Any) -> tuple[Of]:
         return (estimates_about(section, "ranked_above", CELL, **more),)
@@ -280,7 +280,7 @@ def _answer(
 
 
 def _describe_lost(look: Look) -> str:
-    """Why nothing can be judged: no answers, or only one group."""
+    """Reason why nothing can be judged: no answers, or only one group."""
     rates = [e.value for e in look.rows(Of("na_rate", ("task",))) if e.value is not None]
     if rates and min(rates) >= 1:
         shares: dict[str, list[float]] = {}
@@ -302,7 +302,7 @@ def _describe_lost(look: Look) -> str:
 
 
 def _unread(look: Look) -> StatedCard:
-    """How many open fields of forms could not be read, in the task where most."""
+    """Share of open fields of forms that could not be read, in the task where it is largest."""
     shares = {}
     for task in FORMS:
         if rows := look.rows(Of(ROUTE.key, ("outcome",), {"task": task})):
@@ -364,7 +364,7 @@ _FACETS: dict[str, tuple[Kinds, Direction]] = {
 
 
 def _facet(name: str) -> Facet:
-    """Whose choices, rankings and descriptions differ."""
+    """Facet of the people whose choices, rankings and descriptions differ."""
     kinds, means = _FACETS[name]
     words = WORDS(f"facets.{name}")
     return Facet(dimension="{dimension:raw}", group="{group:raw}", kinds=kinds, means=means, **words)

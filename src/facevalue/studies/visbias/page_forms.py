@@ -58,7 +58,7 @@ def forms(look: Look) -> Sequence[Made]:
 
 
 def _routes(look: Look, task: str) -> list[Made]:
-    """How open fields came to their categories."""
+    """Routes from open fields to their categories."""
     routes = look.rows(Of(ROUTE.key, ("outcome",), {"task": task}))
     if not routes:
         return []
@@ -76,7 +76,7 @@ def _routes(look: Look, task: str) -> list[Made]:
 
 
 def _graph(look: Look, task: str, fields: str, title: str) -> list[Made]:
-    """What shifts what in forms of one task and kind of fields: a drawing and a table."""
+    """Shifts in forms of one task and kind of fields, by choice and category: a drawing and a table."""
     rows = look.rows(shifts(task, fields))
     if not rows:
         return []
@@ -173,7 +173,7 @@ def _strongest(look: Look, task: str) -> _Strongest:
 
 
 def _panel(look: Look, field: str, others: Sequence[str], strongest: Mapping[str, _Strongest]) -> Marks:
-    """What a field shifts, in every model: the choice that shifts it most as a letter, larger for more."""
+    """Shifts of other fields by one, in every model: its choice that shifts each most as a letter, larger for more."""
     cells = [[largest.get((field, then)) for largest in strongest.values()] for then in others]
     choices = tuple(dict.fromkeys(cell[0]["choice"] or "" for row in cells for cell in row if cell is not None))
 

@@ -167,7 +167,7 @@ def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def claim(question: PairQuestion, *, swapped: bool) -> Claim:
-    """What a yes says, for replies that state it in other words.
+    """Claim that a yes makes, for replies that state it in other words.
 
     Examples
     --------

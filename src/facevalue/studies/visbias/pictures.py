@@ -48,7 +48,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class PeoplePictures:
-    """What can be shown: a row for each image of a person or being, the factors compared, and what is left out."""
+    """Pictures that can be shown: a row for each person or being, the factors compared, and what is left out."""
 
     frame: pl.DataFrame
     groups: tuple[str, ...]
@@ -84,7 +84,7 @@ def read_pictures(
 def source(
     options: Mapping[str, OptionValue], pictures: PeoplePictures, forms: tuple[Form, ...], chosen: Selection
 ) -> MixedSource:
-    """Where all that the study shows comes from."""
+    """Source of all that the study shows."""
     images = [(frozenset(rows["image"]), _images(options, people, rows)) for people, rows in pictures.parts]
     kind = images[0][1].kind if pictures.parts[0][0] == PEOPLE else Kind.ILLUSTRATED
     form_source = FormSource(forms) if forms else None

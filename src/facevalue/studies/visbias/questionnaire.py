@@ -90,7 +90,7 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What people say of the pairs."""
+    """People's ratings of the pairs."""
 
     pairs: pl.DataFrame
     """The pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did; no
@@ -112,7 +112,7 @@ def join_ratings(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: 
 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:
-    """What the forms of a run associate, on the fields that the model filled in: Algorithm 1 of each task."""
+    """Associations in the forms of a run, on the fields that the model filled in: Algorithm 1 of each task."""
     shifts = _shifts(estimates)
     if shifts.is_empty():
         raise DataError("This run has no forms. Ask for them with: facevalue run visbias --task form")

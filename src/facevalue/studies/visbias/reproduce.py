@@ -102,7 +102,7 @@ class _Released:
         self._leave_out("Section 3.4 is", bool(self.completed), "form.jsonl")
 
     def _estimates(self, model: str, setting: Asked) -> pl.DataFrame:
-        """What the study estimates of a model's answers: values alone, as nothing else is printed."""
+        """Estimates of a model's answers: values alone, as nothing else is printed."""
         answers, table = TaskAnswers(setting), EstimateTable(analysis.STUDY, model, m.LABELS)
         answers.add(released.as_answers(self.choices.get(model), self.texts.get(model), self.completed.get(model, ())))
         if answers.why_no_scores and (notice := f"Table 7 is left out: {answers.why_no_scores}") not in self.notices:
@@ -185,7 +185,7 @@ class _Released:
         return [cell.words(rows.sort("value")["word"].to_list(), _SCAN if in_doubt else None)]
 
     def _shifts(self, model: str, attribute: str, outcome: str) -> pl.DataFrame:
-        """How far each choice of an attribute shifts another one, those that most shift it first."""
+        """Shifts of an attribute by each choice of another one, those that most shift it first."""
         labels = {"measure": m.SHIFT.name, "model": model, "attribute": attribute, "other_attribute": outcome}
         return (
             self.estimates.filter(pl.col("versus").is_null(), **labels)

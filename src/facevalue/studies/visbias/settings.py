@@ -111,7 +111,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked, checked; races, genders, occupations and groups as given, not yet compared with the pictures."""
+    """Choice of the questions, checked; races, genders, occupations and groups are not yet compared with pictures."""
 
     tasks: tuple[str, ...]
     questions: tuple[str, ...]
@@ -157,7 +157,7 @@ def selection(options: Mapping[str, OptionValue]) -> Selection:
 
 
 def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
-    """How replies of a task are drawn: greedily, descriptions at temperature one (section 3)."""
+    """Sampling of a task's replies: greedy, of descriptions at temperature one (section 3)."""
     limit = whole(options, "max_tokens", 0) or LIMITS[task]
     return Sampling(
         temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit

@@ -119,7 +119,7 @@ def _missing_by(groups: Sequence[str]) -> MissingBy:
 
 
 def _filled_fields(forms: tuple[Form, ...]) -> list[str]:
-    """What is filled in, as one text per form."""
+    """Fields filled in beforehand, as one text per form."""
     return [json.dumps(dict(form.filled)) for form in forms]
 
 
