@@ -85,7 +85,7 @@ def _copy_case(word: str, like: str) -> str:
 
 
 OURS = "group words: "
-"""How the names of our lists begin, so that a list of the user's may be called 'gender' or 'race'."""
+"""Prefix of the names of our lists, so that a list of the user's may be called 'gender' or 'race'."""
 EVERYONE, EVERY_RACE = "person", "gender"
 """Names in nested lists that are no group's: of people whatever their gender, and of a gender whatever the race."""
 _MARKS = re.compile(r"[\s_-]+")

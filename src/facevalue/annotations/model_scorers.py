@@ -27,7 +27,7 @@ CATEGORIES = (
     "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
     "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
 )  # fmt: skip
-"""What OpenAI's moderation scores."""
+"""Categories that OpenAI's moderation scores."""
 
 _MOST = 2**16  # bytes of a rubric
 _TEXT = 20_000  # characters of a text that a judge is shown
@@ -177,7 +177,7 @@ def _digest(*values: str) -> str:
 
 
 SCORERS = (LEXICAL, "hf-text/FOLDER", "openai-moderation", "judge/MODEL")
-"""How scorers are written."""
+"""Forms in which scorers are written."""
 
 
 def load_scorer(

@@ -25,7 +25,7 @@ from facevalue.store.files import make_folder, write_whole
 from facevalue.untrusted_files import read_file, to_toml
 
 ANNOTATIONS = Path("annotations")
-"""Where scores and other annotations lie in a run folder, each in a folder of its own."""
+"""Folder of scores and other annotations in a run folder, each in a folder of its own."""
 HEADER = "scorer.toml"
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 

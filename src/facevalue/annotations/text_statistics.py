@@ -12,7 +12,7 @@ from facevalue.errors import DependencyError
 
 SCORES = ("pos", "neg")
 OURS, PUBLISHED = "our count: ", "published count: "
-"""How names of columns begin that count a list's words in our way, and as VisBias' released code does."""
+"""Prefixes of columns that count a list's words in our way, and as VisBias' released code does."""
 COUNTED = {OURS: Tokeniser.WORDS, PUBLISHED: Tokeniser.STEREOTYPE}
 ALL_WORDS = {OURS: "all words, our count", PUBLISHED: "all words, published count"}
 """Columns of how many words each text has."""

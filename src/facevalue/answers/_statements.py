@@ -23,7 +23,7 @@ COUNTED = (
     r"\s?-?(?:%|percent|years?|yrs?|months?|weeks?|days?|hours?|minutes?|people|persons?|men|women|individuals?"
     r"|candidates?|employees?|times|reasons?|keywords?|words?|sentences?|st|nd|rd|th)\b"
 )
-"""What stands behind a number that counts something else."""
+"""Words behind a number that counts something else."""
 
 
 class Stated(NamedTuple):
@@ -32,9 +32,9 @@ class Stated(NamedTuple):
     value: float | None
     """None where nothing counts."""
     reason: str | None = None
-    """Why nothing does; None if there is a value."""
+    """Reason why nothing counts; None if there is a value."""
     note: str | None = None
-    """How the value was taken where it is not simply the number: "range", "hourly", "hourly range"."""
+    """Way in which the value was taken where it is not simply the number: "range", "hourly", "hourly range"."""
     na: NA | None = None
     """The reason as one of those that every study has."""
 

@@ -20,7 +20,7 @@ _FIELD = {
     "kept": pl.Boolean(),
 }
 FIELDS = pl.Struct({"fields": pl.List(pl.Struct(_FIELD))})
-"""What `fields` holds as JSON: each field's state in the reply, how the reply was read, the field's categories (for one
+"""Content of `fields` as JSON: each field's state in the reply, how the reply was read, the field's categories (for one
 that was filled in beforehand, the one that was), how they were found or why there are none, and whether the reply keeps
 what was filled in."""
 

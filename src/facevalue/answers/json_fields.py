@@ -102,7 +102,7 @@ def pairs_in_lines(
 LIMIT = 20_000
 """Characters of a reply that are looked at."""
 DEPTH = 8
-"""How deep objects and lists may be nested; what is deeper is not read."""
+"""Maximum nesting of objects and lists; what is deeper is not read."""
 VALUES = 50
 """Values of one field that are kept."""
 LENGTH = 500

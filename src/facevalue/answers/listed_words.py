@@ -56,7 +56,7 @@ class Flagged(NamedTuple):
     replies: int
     """Number of lists."""
     times: dict[str, int]
-    """How many of them name each word of the list; a word counts if any does."""
+    """Number of them that name each word of the list; a word counts if any does."""
     invented: dict[str, int]
     """The same of words that the list does not have, which are never used."""
 

@@ -23,7 +23,7 @@ MOST_ENTRIES = 100
 LONGEST = 80
 """Characters of an entry; what is longer is prose."""
 SEPARATOR = "\n"
-"""What stands between the entries of a list in a column of texts."""
+"""Separator of the entries of a list in a column of texts."""
 
 _WORDS, _MARKED_WORDS = 5, 10  # of an entry in a row, and behind a bullet or number; what is longer is prose
 _NOTHING = re.compile(r"(?:none|nothing|n/a|no one|nobody|(?:an )?empty(?: list)?|(?:none|no) (?:\w+ ){0,4}\w+)")

@@ -155,7 +155,7 @@ class YesNoWords:
         return places
 
     def _denies(self, answer: int) -> bool:
-        """Return whether one word denied is the other: "not suitable" is "unsuitable", "not rich" need not be "poor"."""
+        """Return whether one denied is the other: "not suitable" is "unsuitable", "not rich" need not be "poor"."""
         form, other = self._forms[answer], self._forms[NO if answer == YES else YES]
         return other == ("not", *form) or (len(form) == 1 and other in [(before + form[0],) for before in _OPPOSITES])
 

@@ -232,9 +232,9 @@ class Pair:
     first: PlantedCondition
     second: PlantedCondition
     others: bool = False
-    """Whether the second is asked about other people, in a study of the same design."""
+    """True if the second is asked about other people, in a study of the same design."""
     places: bool = False
-    """Whether they like other places among options, which cancels only where all orders are asked."""
+    """True if they like other places among options, which cancels only where all orders are asked."""
 
 
 _SAME = PlantedCondition("same", effect=0.5)

@@ -39,7 +39,7 @@ class PlantedCondition:
     common: float = 0.5
     """Share of people's variance that is common to all questions."""
     unlike: float = 1.0
-    """How many times the SD of others that of people of the first level of a factor is; a quarter of these is asked."""
+    """Ratio of the SD of people of the first level of a factor to that of others; of the former a quarter is asked."""
     alike: float = 0.0
     """Share of the pictures' variance that is common to all questions."""
     position: float = 0.25
@@ -53,13 +53,13 @@ class PlantedCondition:
     wave: float = 0.0
     """Amount by which it moves towards one answer and back, twice while it is asked."""
     certain: bool = False
-    """Whether there is no chance in anything: all replies to a question are the same."""
+    """True if there is no chance in anything: all replies to a question are the same."""
     sample: float = 1.0
     """Share of the requests that are made, drawn as a study samples them."""
     movers: float = 1.0
     """Share of people whom the lone effect moves."""
     halved: bool = False
-    """Whether the lone effect moves its target half of the way up, and what it is compared with half of it down, so
+    """True if the lone effect moves its target half of the way up, and what it is compared with half of it down, so
     that answers which are even without it are about as even with it."""
 
 

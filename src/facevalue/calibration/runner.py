@@ -41,7 +41,7 @@ PILOT = 5
 """Audits that say which effect they detect: always as many, so that repetitions add to those that are kept."""
 NOTHING, EFFECTS = PlantedCondition("nothing"), PlantedCondition("effects", effect=0.5)
 ALIKE = PlantedCondition("nothing, pictures alike", picture=0.0)
-"""Where nothing is planted and what is said of pictures of one unit differs by chance alone."""
+"""Condition in which nothing is planted, and answers about pictures of one unit differ by chance alone."""
 HARD = (
     PlantedCondition("10% withheld by group", missing=0.1),
     PlantedCondition("40% withheld by group", missing=0.4),

@@ -24,7 +24,7 @@ class _Sheet(NamedTuple):
     """Headings with columns."""
     caption: str
     none: str = "Nothing."
-    """What is said where there is no row."""
+    """Text where there is no row."""
 
 
 _SHOWN = {

@@ -60,7 +60,7 @@ class ChoiceRows(AlikeRows):
     wording: Codes
     """Each row's number of a question as worded, whose replies stand one after the other in `texts`."""
     sides: bool
-    """Whether the question is about two people, `_1` and `_2`."""
+    """True if the question is about two people, `_1` and `_2`."""
     about: Array
     """1 where the first of these is asked about, -1 where the second is."""
 

@@ -30,7 +30,7 @@ class MeasureChanges:
     definitions: tuple[Measure, ...]
     """Of the changes."""
     notes: tuple[str, ...]
-    """What else differs between the two runs, and on how many units they are compared."""
+    """Other differences between the two runs, and number of units on which they are compared."""
 
 
 def baseline_of(run: StoredRun, baselines: Sequence[StoredRun]) -> StoredRun:

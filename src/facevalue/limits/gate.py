@@ -105,7 +105,7 @@ class Gate:
     level: float
     """Level of the intervals by which something is beyond: 1 - .05 / the number of cells."""
     notes: tuple[str, ...] = ()
-    """What else must be known, for people."""
+    """Notes on what else must be known, for people."""
 
     @property
     def outcome(self) -> LimitOutcome:
@@ -226,9 +226,9 @@ class _Measured:
     notes: tuple[str, ...] = ()
     baseline: StoredRun | None = None
     is_unread: bool = False
-    """Whether half of the questions have no reply that can be read."""
+    """True if half of the questions have no reply that can be read."""
     unseen: bool = False
-    """Whether nothing shows that the model sees the pictures."""
+    """True if nothing shows that the model sees the pictures."""
 
     @classmethod
     def from_run(

@@ -113,13 +113,13 @@ class VerdictCounts:
 
     model: str
     compared: str
-    """What is compared, in words."""
+    """Name of what is compared, in words."""
     comparisons: int
     """Those that could be judged."""
     differ: int
     """Of these: "difference found"."""
     caveats: str
-    """How many of those have which caveat (", each unless the missing answers say otherwise"); empty where none has."""
+    """Numbers of those with each caveat (", each unless the missing answers say otherwise"); empty where none has."""
     equivalent: int
     """Of these: "equivalent within the margin"."""
     undecided: int

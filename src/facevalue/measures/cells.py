@@ -27,7 +27,7 @@ UNIT_KEYS: dict[str, tuple[str, ...]] = {
 """Units that studies sample, and the columns that tell them apart. A pair is one whichever side its pictures are on."""
 
 UNIT_NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures", "template": "templates"}
-"""What units are called, in the plural."""
+"""Nouns for units, in the plural."""
 
 
 def number_clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], list[str]]:
@@ -117,7 +117,7 @@ class Person:
 
     group: tuple[str, ...]
     unit: tuple[str, ...]
-    """What was sampled."""
+    """Columns of the unit that was sampled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POOLED = "(all models)"
-"""What several models together are called."""
+"""Name of several models together."""
 NO_INTERVENTION, FIRST_RUN = "no intervention", "the first run"
-"""What a value is a difference from, as the label `versus` says: the same requests as they are, or another run."""
+"""Reference of a difference, as the label `versus` gives it: the same requests as they are, or another run."""
 UNANSWERED, WITHOUT_NOISE = "no valid answer", "corrected for noise"
 """Scores of several measures: 1 where an answer is missing; the same without the part that chance adds."""
 SHARES = ("share", "probability")
@@ -61,22 +61,22 @@ class Measure:
     source: str
     """Paper and section; "FaceValue" for what no paper has."""
     paired: bool = False
-    """Whether it compares stimuli of the same cluster."""
+    """True if it compares stimuli of the same cluster."""
     signed: bool = True
-    """Whether it has a direction. Unsigned measures are positive without any effect, and stand beside a noise floor."""
+    """True if it has a direction. Unsigned measures are positive without any effect, and stand beside a noise floor."""
     comparison: bool = False
-    """Whether it says that things differ, so that there is a verdict to give; a rate by itself is none."""
+    """True if it says that things differ, so that there is a verdict to give; a rate by itself is none."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Smallest and largest possible value; an interval says nothing about impossible ones."""
     squared: bool = False
-    """Whether it is a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`)."""
+    """True for a squared distance, as divergences are: then its noise floor says how it varies (`unsigned`)."""
     norm: bool = False
-    """Whether noise adds to its square, as to that of a spread between groups: its difference between two runs is taken
+    """True if noise adds to its square, as to that of a spread between groups: its difference between two runs is taken
     without that (`paired_changes.ChangeSet`)."""
     selection: bool = False
-    """Whether it is how often people are chosen, or judged favourably: what impact ratios are taken of."""
+    """True for the share at which people are chosen, or judged favourably: what impact ratios are taken of."""
     unbounded: str = ""
-    """Why missing answers could have made anything of it, so that it has no bounds; empty where it can have some."""
+    """Reason why missing answers leave it without bounds; empty where it can have some."""
     score: str = ""
     """Of which score, as in the `score` column of the estimates; empty where one definition is of all others."""
     other_scores: tuple[str, ...] = ()

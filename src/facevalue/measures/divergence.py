@@ -153,7 +153,7 @@ class ChoiceGroups:
 
     choices: Choices
     unit: Codes | None = None
-    """Who each item is about; by default each is about somebody else."""
+    """Person whom each item is about; by default each is about somebody else."""
     stratum: Codes | None = None
     """Labels are dealt out anew within one (an occupation); all are one by default."""
 

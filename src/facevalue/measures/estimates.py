@@ -29,7 +29,7 @@ from facevalue.measures.uncertainty import Estimates
 
 Level = str | None
 Labels = Mapping[str, Level | Sequence[Level] | pl.Series]
-"""What estimates are of: a level of all of them, or one each."""
+"""Level that estimates are of: one of all of them, or one each."""
 TYPED_LABELS = ("intervention", "versus", "other_model", "word", "score")
 """Labels of every table: what was done to the requests (null: nothing), what the value is a difference from
 (`definitions.change_of`; null: it is no difference), the model that `model` is compared with, a word of the answers,
@@ -168,9 +168,9 @@ class EstimateTable:
         self._constants = {"study": study, "model": model, "intervention": intervention}
         self._schema = estimate_schema(labels)
         self.labels = tuple(labels)
-        """What the study declares that its estimates may be broken down by."""
+        """Labels that the study declares its estimates may be broken down by."""
         self.unit_names: Sequence[str] = ()
-        """What the units are called that sums are over, in their order; empty where nobody says."""
+        """Names of the units that sums are over, in their order; empty where nobody says."""
         self._columns: dict[str, list[Sequence[str | None] | npt.NDArray[Any]]] = {name: [] for name in self._schema}
 
     def add(

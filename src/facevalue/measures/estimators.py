@@ -30,10 +30,10 @@ PILE_ROWS = 250_000
 MOST_ROWS = 2_000_000
 """Cells of units that are kept."""
 GRAIN = 2.0**-32
-"""What is added up is of multiples of it, finer than the single precision that probabilities have: so sums are exact,
+"""Unit of rounding of what is added up, finer than the single precision that probabilities have: so sums are exact,
 up to two million, whatever the order."""
 PART_BY_HASH = "of a part drawn by hash"
-"""How the detail of the method of an estimate ends for which some units were left out, as there are too many."""
+"""Ending of the detail of an estimate's method where some units were left out, as there are too many."""
 
 
 class SumTable:

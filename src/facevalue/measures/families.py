@@ -62,9 +62,9 @@ class Family:
     kind: str
     """"confirmatory" (declared before the answers were seen) or "exploratory"."""
     measure: str
-    """Whose estimates."""
+    """Key of the measure of its estimates."""
     where: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
-    """Which of them, by label (or `model`, or `study`): the levels that belong to it, `("*",)` for any single level,
+    """Levels that belong to it, by label (or `model`, or `study`): these levels, `("*",)` for any single level,
     None for the rows over all levels. Labels not named are not restricted, but for `versus`: differences belong to it
     where it is named. Unless `intervention` is named, a model
     under one is a level of `model` of its own, called as `estimates.condition` has it."""
@@ -242,7 +242,7 @@ class Preregistration:
     """Hash of the file's bytes, in hexadecimal."""
     text: str
     before: bool = True
-    """Whether the answers came after it. Recorded answers that are replayed were there before."""
+    """True if the answers came after it. Recorded answers that are replayed were there before."""
 
     def only_measured(self, estimates: pl.DataFrame) -> "Preregistration":
         """The same without families of which nothing could be measured, as where no two groups have an answer."""

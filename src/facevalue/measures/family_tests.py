@@ -173,7 +173,7 @@ LEAST_UNITS = 20
 _VARIANCE = 1.0
 """Variance that the mixture gives to an effect, in standard deviations between units: that of one unit."""
 AT_ANY_TIME = "at any time, by a t mixture"
-"""How the detail of the method of such an estimate ends."""
+"""Ending of the detail of the method of such an estimate."""
 
 
 def any_time_p(p: npt.ArrayLike, df: npt.ArrayLike, units: npt.ArrayLike) -> Array:

@@ -346,7 +346,7 @@ _NONCENTRAL = name_method(IntervalKind.INVERSION, "noncentral F over units asked
 AT_ONCE, ALIKE_ANSWERS = "all answers came at one time", "no answers to one question differ"
 FEW_TOGETHER = "too few units asked together"
 UNTIMED = "these answers had been recorded before, and when each was given is not known"
-"""Why nothing can be said."""
+"""Reason why nothing can be said."""
 _WAVES, _UNITS_EACH = 6, 4
 """Cosines that answers are fitted by, and units that there are for each at least."""
 _DECIMALS = 12  # of a time from 0 to 1: what differs by rounding alone is one time

@@ -42,9 +42,9 @@ class IntervalKind(StrEnum):
 
 _KINDS = frozenset(IntervalKind)
 SEPARATOR = ": "
-"""What stands between kind and detail in one text."""
+"""Separator of kind and detail in one text."""
 NOT_MEASURABLE = "not measurable"
-"""How the detail of an estimate begins that could not be taken; a reason may follow."""
+"""Beginning of the detail of an estimate that could not be taken; a reason may follow."""
 
 
 def name_method(kind: IntervalKind, detail: str) -> str:
@@ -166,7 +166,7 @@ ALIKE_SHIFTS = name_method(
 )
 EQUAL_CLUSTERS = name_method(IntervalKind.EXACT, "Clopper-Pearson over clusters, all of them equal")
 FLAT_CLUSTERS = name_method(IntervalKind.NONE, "the clusters that were seen give no spread")
-"""How the interval of a mean or share is made to which all clusters give the same value."""
+"""Method of the interval of a mean or share to which all clusters give the same value."""
 EQUAL_WITHIN = 1e-9
 """Cluster means that differ by less, relative to their size or to one unit, are equal."""
 

@@ -45,7 +45,7 @@ JUDGE_SWAPPED, JUDGE_WITHOUT = "judge_swapped", "judge_without"
 JUDGED_BY = "judged_by"
 """Label of estimates of the texts that people sorted, too: by people alone, by the judge, and corrected."""
 BY_PEOPLE, BY_JUDGE = "people", "the judge, same texts"
-"""Who sorted the texts that people sorted."""
+"""Names of the sorters of the texts that people sorted."""
 BY_JUDGE_CORRECTED = "the judge, corrected by people"
 """All texts as the judge sorted them, corrected by what people say of some."""
 KRIPPENDORFF = "Krippendorff 2011, Computing Krippendorff's Alpha-Reliability"
@@ -188,7 +188,7 @@ def _share(sums: Array, counts: Array, seed: int) -> Estimates:
 
 PREDICTION_POWERED = name_method(IntervalKind.T, "over what people saw; prediction-powered, variances added")
 _SCALE = {"share": 1.0, "%": 100.0, "pp": 100.0, "points": 100.0}
-"""What a share of texts is, in the units of measures of shares."""
+"""Scale of a share of texts, in the units of measures of shares."""
 _MOVED = 0.05
 _UNKNOWN = ("bound_low", "bound_high", "bound_se", "floor", "floor_high", "p", "q", "p_least", "family")
 

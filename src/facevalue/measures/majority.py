@@ -39,13 +39,13 @@ _DRAWS, _DRAWS_OF_MANY, _MANY, _ENOUGH = (2_000, 10_000), (2_000, 4_000), 16, 20
 """Worlds without a difference, and as many of a minority apart, from which p is taken, at first and at most, for up to
 so many groups and for more; and how many of the first must have as much evidence, so that no further ones are drawn."""
 _PRICE = 2.0
-"""What each further group that stands apart costs, in squared standard errors."""
+"""Cost of each further group that stands apart, in squared standard errors."""
 _MINORITY, _SHIFT = 0.4, 2.0
 """Share of groups that stand apart in the second kind of worlds, and how far in standard errors: there it errs most."""
 _STEP = 1.5
 """By which factors variances differ that worlds tell apart."""
 _SLACK, _TIE = 1e-12, 1e-9
-"""What rounding makes of equal numbers: which of two equal explanations holds must not hang on the processor."""
+"""Tolerance for rounding of equal numbers: which of two equal explanations holds must not hang on the processor."""
 
 
 def draws_for(groups: int) -> tuple[int, ...]:
@@ -161,7 +161,7 @@ class Worlds:
     """Evidence in drawn worlds, sorted: in those in which all groups are alike, and in those with a minority apart."""
 
     spread: Array
-    """How far groups lie apart in the first."""
+    """Spread of the groups in the first world."""
     single: Array
     """Of each group of the first."""
     largest: tuple[Array, Array]
@@ -220,7 +220,7 @@ class GroupEffects:
     mean: Array
     """Effects, of sum zero; NaN for a group that cannot be compared."""
     variance: Array
-    """What each group's own replies contribute to the variance of differences."""
+    """Contribution of each group's own replies to the variance of differences."""
     df: Array
     """Degrees of freedom of that."""
     n: npt.NDArray[np.int64]
@@ -316,7 +316,7 @@ class Contrasts:
     q: Array
     """P-values for all groups together: the chance that any group of the majority has one below .05 is .05."""
     bounds: Bounds
-    """What each would be had all missing values gone one way or the other."""
+    """Bounds of each had all missing values gone one way or the other."""
     p_any: float
     """P-value of all groups being alike. Where it is small and no group stands apart, as many could be affected as
     not, or too little is known to say which are."""

@@ -141,7 +141,7 @@ PUBLISHED_RATES = ("na_rate", "refusal_rate")
 """Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
 MISSING_FAMILY = "missing answers"
 MISSING_LABELS = ("dimension", "group", "prompt", "reason")
-"""What estimates are broken down by: what groups differ in, which group, which prompt, and why there is no answer."""
+"""Labels of estimates: the factor of the groups, the group, the prompt, and the reason why there is no answer."""
 _KEYS = ("intervention", "dimension", "group", "prompt")
 _SUMS = ("replies", "missing", "refused", "failed")
 _Reasons = Sequence[tuple[str | None, str]]
@@ -171,7 +171,7 @@ class MissingAnswers:
     by: MissingBy
     _cells: UnitTable = field(default_factory=lambda: UnitTable(_KEYS, _SUMS))
     _names: dict[int, str] = field(default_factory=dict)
-    """What units are called, by their hash; empty unless terms of estimates are kept."""
+    """Names of units, by their hash; empty unless terms of estimates are kept."""
 
     def take(self, answers: pl.DataFrame, unit: pl.Series) -> None:
         """Take a chunk of answers, and the unit of each that is asked together, over which totals are."""

@@ -30,7 +30,7 @@ JACKKNIFE_GROUPS = 20
 PAIRS = "pairs"
 """Layer of groups of pairs; the other layers hold groups of units."""
 RANDOM_GROUPS = "random groups by"
-"""What the detail of the method of a delete-a-group jackknife says."""
+"""Detail of the method of a delete-a-group jackknife."""
 NO_GROUPS = name_method(IntervalKind.NONE, "fewer than two groups of clusters")
 UNDEFINED = name_method(IntervalKind.NONE, "cannot be measured without some of the clusters")
 NONE_ITSELF = name_method(IntervalKind.NONE, "the estimate itself has none")
@@ -79,7 +79,7 @@ class Deletion:
     """Estimates of both conditions, taken again without a group of what was sampled."""
 
     layer: str
-    """What was dealt into groups: units of one kind (those that both conditions have, or only one), or `PAIRS`."""
+    """Layer that was dealt into groups: units of one kind (those of both conditions, or of only one), or `PAIRS`."""
     first: pl.DataFrame
     second: pl.DataFrame
 
@@ -93,7 +93,7 @@ class Change:
     """Zero where the change is the same whichever group is left out; NaN where it is not measurable without one."""
     df: Array
     groups: Array
-    """How many groups of units hold any of it."""
+    """Number of groups of units that hold any of it."""
 
 
 class ChangeSet:

@@ -307,7 +307,7 @@ SUM_ENDS = ("s_least", "s_most")
 """Sums that rows may have besides: s had all missing answers gone one way or the other, where part of each is known."""
 """Expected valid answers, how much of them chose, and answers asked for."""
 UNIT_COLUMNS = ("stratum", "unit")
-"""What was sampled, and the part of the sample it is from (gender): units of different strata are other units."""
+"""Columns of the unit sampled and of its stratum (gender): units of different strata are other units."""
 MOMENT_COLUMNS = ("clusters", "n", "s", "nn", "sn", "ss", "requests")
 """Sums over the pairs of a cell: how many answered, n, s, n², s n, s², and the number of answers asked for."""
 CELL_NUMBER = "_cell"

@@ -246,7 +246,7 @@ class Ratings:
     means: Estimates
     """Mean rating with a t interval over raters; NaN for items that nobody rated."""
     biased: Array
-    """Whether the mean reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for."""
+    """Indicator of a mean that reaches `FLAG`: 1 or 0; NaN for items with fewer than the raters asked for."""
 
 
 def mean_ratings(ratings: Array, seed: int, *, raters: int = RATERS) -> Ratings:

@@ -26,7 +26,7 @@ from facevalue.measures.pairs import to_array
 from facevalue.measures.uncertainty import Estimates, Floor
 
 DELTA_STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
-"""What Tables 12 and 13 print, in their order."""
+"""Statistics that Tables 12 and 13 print, in their order."""
 PERCENT_LIMITS = (0.0, 100.0)
 _SLACK = 1e-6
 

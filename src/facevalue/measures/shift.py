@@ -41,7 +41,7 @@ class ShiftCells:
     labels: SliceLabels
     """Factor columns of the cells."""
     shown: npt.NDArray[np.int64]
-    """How many items belong to each cell, measured or not: a cell without any is not applicable, which is another thing
+    """Number of items of each cell, measured or not: a cell without any is not applicable, which is another thing
     than not measurable."""
 
 

@@ -110,7 +110,7 @@ class TermRecord:
     terms: dict[tuple[str, str | None, frozenset[tuple[str, str]]], EstimateTerm] = field(default_factory=dict)
     bytes: int = 0
     is_full: bool = False
-    """Whether there was no room for some of them."""
+    """True if there was no room for some of them."""
     _kept: dict[int, tuple[UnitSums, UnitSums]] = field(default_factory=dict, repr=False)
     """Sums as they came, held so that nothing else has their place, and as they are kept, with the names of units."""
 

@@ -395,7 +395,7 @@ class DecidedCells:
     units: Array
     """Units that would probably tell; infinity where no sample would, NaN where more units are not what lacks."""
     by_missing: Flags
-    """Which are open only because of what missing answers could be."""
+    """Those that are open only because of what missing answers could be."""
 
 
 def decide_limits(cells: MeasuredCells, at_least: Array, at_most: Array, level: float) -> DecidedCells:

@@ -94,13 +94,13 @@ class Presence:
     unit: Places
     """Its set, or image where images are in no sets: a row of `lengths`."""
     mask: npt.NDArray[np.unsignedinteger[Any]]
-    """Whose texts have it, a bit per group."""
+    """Groups whose texts have it, a bit per group."""
     words: int
     """Number of words."""
     lengths: Array
     """Words of the texts about each group in each set, shape (sets, groups); 0 where there is no text."""
     in_sets: bool
-    """Whether images are in sets, each with every group, or each by itself."""
+    """True if images are in sets, each with every group; false if each is by itself."""
 
     @property
     def images(self) -> Array:
@@ -286,7 +286,7 @@ class Occurrences:
     """Sums over images of how often their texts have words, shape (groups, words)."""
 
     tokens: Array
-    """How often those about each group do."""
+    """Number of occurrences in those about each group."""
     squares: Array
     """Of the squares of an image's."""
     crossed: Array

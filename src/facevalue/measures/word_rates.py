@@ -34,7 +34,7 @@ from facevalue.measures.uncertainty import Bounds, Estimates
 
 PER_THOUSAND = 1000.0
 FLAT_TEXTS = name_method(IntervalKind.NONE, "the clusters do not differ, so that their spread is unknown")
-"""Where no unit differs from another, as where a word never occurs: that is not known for certain."""
+"""Method where no unit differs from another, as where a word never occurs: that is not known for certain."""
 WORD_LIST, GROUP_LABEL, RIVAL_LABEL = "word_list", "group", "other_group"
 """Labels: which of several columns was added up, whose texts they are, and whom a group is compared with."""
 

@@ -190,9 +190,9 @@ class Variant:
 
 
 Intervention = Variant
-"""What a variant is called that a user adds to a study."""
+"""Name of a variant that a user adds to a study."""
 KEYS = tuple(field.name for field in fields(Variant) if field.name != "where")
-"""What a file may say of a variant."""
+"""Keys that a file may have for a variant."""
 
 
 def check_distinct(variants: Iterable[Variant]) -> tuple[Variant, ...]:

@@ -13,12 +13,12 @@ class Rate:
     """The numbers."""
     title: str
     note: str
-    """What it is about, and what follows."""
+    """Subject of the card, and what follows."""
     neutral: float = 0.0
-    """Where it should be."""
+    """Value that it should have."""
     fine: float = 0.05
     problem: float = 0.15
-    """How far from there is still fine, and from where on it is a problem; in the measure's unit."""
+    """Distances from there up to which it is fine, and from which on it is a problem; in the measure's unit."""
     where: str = ""
     """Form of where the worst one is."""
     missing: str = ""
@@ -26,7 +26,7 @@ class Rate:
     unmeasured_note: str = ""
     """Status if it was not measured ("" for no card), and what is said then."""
     exact: str = ""
-    """What is said instead where probabilities were read, so that it cannot be measured."""
+    """Text where probabilities were read, so that it cannot be measured."""
     name: str = ""
     """Stable identifier; the measure by default."""
 
@@ -39,7 +39,7 @@ class StatedCard:
     title: str
     value: str
     note: str
-    """What is said."""
+    """Text of the card."""
     status: str = "note"
     """"fine", "note", "caution" or "problem"."""
     when: tuple[Of, ...] = ()
@@ -105,7 +105,7 @@ RATES = (
         note="Share of choices of the option lettered (a), less one half. Worrying: beyond ±5 points.",
     ),
 )
-"""What can be said of any study."""
+"""Rates that any study can report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

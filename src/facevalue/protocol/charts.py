@@ -19,7 +19,7 @@ class AnyChart:
     note: str = ""
     """A heading and a paragraph above it, and a smaller one below."""
     empty: str = ""
-    """What is said if nothing is known; nothing by default."""
+    """Text where nothing is known; empty by default."""
     numbers: str = NUMBERS
     """Title of the table with the numbers behind it; none if empty."""
     heads: tuple[str, ...] = ()
@@ -102,13 +102,13 @@ class Heat(AnyChart):
     whole_title: tuple[str, str] = ("All", "All")
     """Its title."""
     corner: str = ""
-    """What rows are."""
+    """Name of the rows."""
     models: bool = False
-    """Whether columns are models."""
+    """True if columns are models."""
     tools: bool = False
-    """Whether rows can be searched and sorted."""
+    """True if rows can be searched and sorted."""
     legend: bool = False
-    """Whether colours are explained."""
+    """True if colours are explained."""
     fold: str = ""
     """Summary under which it is folded away; shown openly if empty."""
 
@@ -124,36 +124,36 @@ class Grid:
     """Labels of rows and columns."""
     title: str
     corner: str = ""
-    """What it shows, and what its rows are."""
+    """Names of what it shows and of its rows."""
     scale: str = "difference"
-    """What colours say: "share" (of 100, against `even`), "difference" (against 0), "right" (against 100), or "score"
+    """Meaning of colours: "share" (of 100, against `even`), "difference" (against 0), "right" (against 100), or "score"
     (against `even`)."""
     even: Callable[[Look], float] | None = None
     """From a look to what colours are counted from."""
     whole: Of | None = None
     """Cells of a first column over all others."""
     mean: bool = False
-    """Whether colours are counted from the mean of all cells."""
+    """True if colours are counted from the mean of all cells."""
     test: str = ""
     test_whole: str = ""
     """Measures of the same cells whose test marks them, and those of the first column; their own by default."""
     order: Of | None = None
     """Rows whose order the rows take; from the highest value down by default."""
     signed: bool = False
-    """Whether numbers have a sign."""
+    """True if numbers have a sign."""
     turned: bool = True
     turn_from: int | None = None
-    """Whether titles of columns are turned, or from how many columns on."""
+    """True if titles of columns are turned, or number of columns from which on they are."""
     plain: bool = False
-    """Whether titles of columns are written as the study has them, in the order of their names."""
+    """True if titles of columns are written as the study has them, in the order of their names."""
     square: bool = False
-    """Whether columns are the rows once more."""
+    """True if columns are the rows once more."""
     models: bool = False
-    """Whether columns are models."""
+    """True if columns are models."""
     least: int = 1
     """Fewer columns are not shown."""
     large: bool = False
-    """Whether it is left out of pages with very many cells."""
+    """True if it is left out of pages with very many cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +167,11 @@ class Stacked(AnyChart):
     parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Wording and colour of the parts in order, where not those of the label."""
     first_beside: str = ""
-    """Which of its parts stands beside a bar that nothing else stands beside."""
+    """Part that stands beside a bar that nothing else stands beside."""
     legend: bool = True
     initials: bool = False
     plain: bool = False
-    """Whether there is a legend, letters are initials, and levels are written as the study has them."""
+    """True if there is a legend, letters are initials, and levels are written as the study has them."""
     ordered: tuple[str, tuple[str, ...]] | None = None
     """A label, and its levels whose choices have an order."""
     beside: Of | None = None
@@ -198,7 +198,7 @@ class Scatter(AnyChart):
     kinds: tuple[str, str] | None = None
     """As for `Strips`."""
     added: bool = False
-    """Whether it is a difference to the measure across: then their sum is drawn, and where both are equal."""
+    """True for a difference to the measure across: then their sum is drawn, and where both are equal."""
     beside: Of | None = None
     """Their correlation."""
 
@@ -237,7 +237,7 @@ class Distribution(AnyChart):
     flag: float
     """From which value on a bar counts as marked, and how the two sides are called."""
     what: str
-    """What the estimates are, in the plural."""
+    """Noun for the estimates, in the plural."""
     least: int = 0
     """Estimates with fewer observations are left out."""
 

@@ -20,17 +20,17 @@ class Entry:
 
     text: str
     small: str = ""
-    """What it says, and smaller beside it."""
+    """Text, and smaller text beside it."""
     sort: float | None = None
-    """What it is sorted by, if not its text."""
+    """Sort key, if not its text."""
     strong: bool = False
-    """Whether it is set in bold."""
+    """True if it is set in bold."""
     shade: float | None = None
     """Points above or below none, which colour it; None for no colour."""
     judged: Estimate | None = None
     """Estimate whose verdict is shown with its sign instead of the text."""
     quiet: bool = False
-    """Whether it is less important."""
+    """True if it is less important."""
     of: Estimate | None = None
     """Its estimate."""
 

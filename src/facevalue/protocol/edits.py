@@ -19,7 +19,7 @@ ATTEMPT = "attempt"
 EDIT = "edit"
 """Column of a table of edits: what an edited picture is called after its base."""
 NOTHING_CHANGED = "Change nothing. Return the picture as it is."
-"""What an editor is told for a null edit."""
+"""Prompt for an editor of a null edit."""
 SEED = Setting("picture_seed", "The seed that those of all pictures follow from.", 1)
 """The setting by which the same pictures are asked for with other seeds."""
 DRAWS = Setting("draws", "Candidates made of each, to keep the one that passes checks best.", 1)

@@ -74,7 +74,7 @@ class Compared:
     """Examples of one unit's stimulus without and with what was changed, behind the strongest findings."""
 
     of: Of
-    """What was changed."""
+    """Estimates of the change."""
     within: str
     """Label in whose strongest level each is shown."""
     bases: Callable[[pl.DataFrame, Mapping[str, str]], list[str]]
@@ -86,10 +86,10 @@ class Compared:
     title: str = ""
     """Form of an example's title."""
     most: int = 4
-    """How many."""
+    """Number of them at most."""
     base: str = "As it is"
     controls: Mapping[str, str] = field(default_factory=dict)
-    """What these are called; by level, where they are a control."""
+    """Names of these; by level, where they are a control."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class WidestSets:
     """Sets of stimuli whose replies' scores lie farthest apart: each whole, with every reply."""
 
     score: str
-    """How the column of the scores begins; the first such column counts."""
+    """Beginning of the name of the column of the scores; the first such column counts."""
     title: str
     """Form of a set's title."""
     text: str = "text"
@@ -127,7 +127,7 @@ class WidestSets:
     same: tuple[str, ...] = ("prompt",)
     """Columns that the replies of a set must share."""
     most: int = 3
-    """How many, no unit twice."""
+    """Number at most, no unit twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ class Quoted:
     """Its label; `dimension` names the column of the trial that has to be at the level of `group`."""
     each: int = 12
     most: int = 160
-    """How many of each group, and of all."""
+    """Number of each group, and of all, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +157,10 @@ class QuotedQuestions:
     note: str = ""
     """Forms over the trial's columns; `{block}` is the level of the constant."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """What stands for a level, as "column=level"."""
+    """Text in place of a level, as "column=level"."""
     few: tuple[tuple[str, str, int], ...] = ()
     """Column, level and how many questions of it at most."""
     span: int = 1
-    """How many stimuli are looked at."""
+    """Number of stimuli that are looked at."""
     most: int = 40
-    """How many questions."""
+    """Number of questions at most."""

@@ -94,7 +94,7 @@ def _spellings(names: Mapping[str, list[str]]) -> dict[str, str]:
 
 
 Direction = Literal["favours", "disfavours", "", "apart"]
-"""What a difference means for a group: upward in its favour, or downward; a direction without a value; none at all."""
+"""Meaning of a difference for a group: upward in its favour, or downward; a direction without a value; none at all."""
 EXPLICIT, IMPLICIT = "explicit", "implicit"
 PICTURES, WORDS = "pictures", "words"
 ONE_PERSON, TWO_PEOPLE = "one person", "two people"
@@ -138,7 +138,7 @@ CONTRASTS: tuple[tuple[str, str, str], ...] = (
     ("people", ONE_PERSON, TWO_PEOPLE),
     ("about", STEREOTYPE, DECISION),
 )
-"""What a profile sets side by side: a field of `Kinds`, and two of its values."""
+"""Contrasts that a profile sets side by side: a field of `Kinds`, and two of its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

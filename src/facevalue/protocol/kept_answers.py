@@ -227,7 +227,7 @@ class KeptAnswers:
         self._parts: list[pl.DataFrame | Path] = []
         self.rows = 0
         self.unseen = False
-        """Whether nothing shows that the model sees the pictures, as far as that was looked at."""
+        """True if nothing shows that the model sees the pictures, as far as that was looked at."""
         self._trials: list[npt.NDArray[np.uint64]] = []
         self._pairs: list[pl.DataFrame] = []
         self._only: npt.NDArray[np.uint64] | None = None

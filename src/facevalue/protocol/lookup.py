@@ -14,7 +14,7 @@ from facevalue.measures.intervals import describe_method
 from facevalue.measures.verdicts import Verdict
 
 CROSSED = " x "
-"""What stands between the dimensions of a level that crosses two."""
+"""Separator of the dimensions of a level that crosses two."""
 ALPHA = 0.05
 
 
@@ -65,7 +65,7 @@ class Estimate:
     detail: str | None = None
     source: str | None = None
     apart: bool = False
-    """Whether it says how far values lie apart (`Measure.is_distance`): people read such shares in points."""
+    """True if it measures a distance between values (`Measure.is_distance`): people read such shares in points."""
 
     def __getitem__(self, label: str) -> str | None:
         """The level of a label; None if the estimate is over all of them."""
@@ -158,7 +158,7 @@ class EstimateIndex:
         )
         """The table itself; `model` is what it is called under its intervention, and what is not finite is null."""
         self.labels = _labels(frame)
-        """What estimates are broken down by, in the order in which to show it."""
+        """Labels that estimates are broken down by, in the order in which to show them."""
         places = [pl.col(name).is_not_null().cast(pl.UInt64) * 2**i for i, name in enumerate(self.labels)]
         marked = self.frame.with_row_index("row").with_columns(pl.sum_horizontal(places).alias("set"))
         self._parts: dict[tuple[object, ...], pl.DataFrame] = marked.partition_by(
@@ -181,9 +181,9 @@ class EstimateIndex:
         self.measured = tuple(model for model in self.models if model in measured)
         """Those of them whose answers allow anything to be measured."""
         self.pooled = POOLED in self.frame["model"]
-        """Whether there are estimates of the mean over models."""
+        """True if there are estimates of the mean over models."""
         self.judged: bool = self.frame["verdict"].is_not_null().any()
-        """Whether the estimates say what may be said of them."""
+        """True if the estimates have verdicts."""
 
     def condition(self, model: str) -> Condition:
         """Model and intervention of a condition, by its name."""

@@ -66,7 +66,7 @@ REQUESTS = Score(
     ATTEMPTS, "Requests until a picture came, or a refusal", "requests", 1.0, leaves_out=True, quantity="requests",
 )  # fmt: skip
 _RECORDED = r'"attempts": ?(\d{1,9})[,}]'
-"""How often a picture was asked for, in its record; quotes within a text of the record stand behind a backslash."""
+"""Number of requests for a picture, in its record; quotes within a text of the record stand behind a backslash."""
 _TAKEN = TAKEN | {REFUSED, FAILED, ATTEMPTS, ORDERING}
 _MOST_QUESTIONS = 4096  # that stay one object
 TEXTS = (SOURCE, PROMPT, PICTURE_SEED, PATH)

@@ -51,13 +51,13 @@ class PrintedPlan:
     """Requests that a paper says it made, computed from its design."""
 
     title: str
-    """What it is of."""
+    """Subject of the plan."""
     blocks: tuple[PrintedBlock, ...]
     """Its rows."""
     distinct: int
     """Requests, each counted once."""
     notes: tuple[str, ...] = ()
-    """Where the paper disagrees with itself, or leaves out what the count needs."""
+    """Contradictions within the paper, and what it leaves out that the count needs."""
 
     @property
     def total(self) -> int:
@@ -100,9 +100,9 @@ class JudgedWords:
     lists: "Callable[[pl.DataFrame], Sequence[WordList]]"
     """From estimates of one model to its lists."""
     question: Callable[[WordList], Question]
-    """What the judge is asked of one, as often as there are `seeds`."""
+    """Question for the judge on one, asked as often as there are `seeds`."""
     sampling: Sampling
-    """How it replies."""
+    """Sampling of its replies."""
     beside: "Callable[[pl.DataFrame, Callable[[WordList], Flagged | None]], pl.DataFrame]"
     """(estimates of one model, what was said of each of its lists; None where nothing was) to rows to add."""
     seeds: tuple[int, ...] = (0, 1, 2)
@@ -203,9 +203,9 @@ class Recomputed:
     cells: "Callable[[Path | None], Reproduction]"
     """Recomputes it, from a folder of released answers where `released`."""
     released: bool = False
-    """Whether it takes the answers that the authors released; else what the paper prints is enough."""
+    """True if it takes the answers that the authors released; else what the paper prints is enough."""
     checks: str = ""
-    """What else of the authors' it checks if a folder is given, such as "metadata of the sets"; empty if nothing."""
+    """Other work of the authors that it checks, given a folder, such as "metadata of the sets"; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +215,12 @@ class Rated:
     ratings: "pl.DataFrame"
     """All of them, to be kept: `rater`, `item`, `rating`, `duration`."""
     pairs: "pl.DataFrame"
-    """What was rated, strongest first: `item`, `statement`, the statement's numbers, and `raters`, `mean`, `low`,
+    """Rated pairs, strongest first: `item`, `statement`, the statement's numbers, and `raters`, `mean`, `low`,
     `high`, `flagged`."""
     agreement: "Estimates"
     """Of the raters."""
     raters: int
-    """How many count."""
+    """Number of them that count."""
     left_out: Sequence[str]
     """Raters that don't."""
     said: Sequence[str]
@@ -236,7 +236,7 @@ class Beside:
     ratings: "pl.DataFrame"
     """Those that count."""
     said: Sequence[str]
-    """Which do not, in words."""
+    """Those that do not, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +286,13 @@ class Demo:
 
     model: str
     options: Mapping[str, OptionValue]
-    """Who is asked what."""
+    """Questions, and people they are about."""
     measure: str
     labels: tuple[str, ...]
     """The estimates that are shown, and the labels they are named by."""
     heading: str
     plural: str
-    """What these name, above a table and in a sentence: "visual cue", "cues"."""
+    """Nouns for these, above a table and in a sentence: "visual cue", "cues"."""
     said: "Callable[[Study], str]"
     """From the study to what is asked, for people."""
     planted: "Callable[[Study], pl.DataFrame]"
@@ -317,7 +317,7 @@ class CellComparison:
     """Rules for a comparison of two runs cell by cell."""
 
     measures: tuple[str, ...] = ()
-    """What is compared, such as shifts and gaps. Where it is empty, or a run lacks all of them: signed measures of the
+    """Measures compared, such as shifts and gaps. Where it is empty, or a run lacks all of them: signed measures of the
     family that leads the page, and without any, `also`."""
     cells: tuple[str, ...] = ()
     """Labels that name a cell; all that the measure has where it is empty."""
@@ -326,7 +326,7 @@ class CellComparison:
     families: tuple[str, ...] = ()
     """Families of tests that cells are of; any where it is empty."""
     deepest: bool = False
-    """Whether, where no families are named, only what is broken down by as many labels as anything is a cell."""
+    """True if, where no families are named, only estimates with the most labels are cells."""
     within: tuple[str, ...] = ()
     """Labels whose levels are summarised, and corrected for several tests, each by itself."""
     kinds: tuple[str, ...] = ()
@@ -343,7 +343,7 @@ class CellComparison:
     """Labels that a table of cells names them by: whom they are about, and what was asked. All but `within`, and
     `within`, where these are empty."""
     correlated: Correlated | None = None
-    """What is correlated besides."""
+    """Measures correlated besides."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ NEXT_STEPS = {
     f"{_UNJUDGED}_share": "No text has been sorted yet: `facevalue judge RUN --model MODEL` does that.",
     f"{_UNSCORED}_share": "No text has been scored yet: `facevalue annotate RUN --scorer SCORER` does that.",
 }
-"""What is said where all texts lack a score for that reason."""
+"""Text where all texts lack a score for that reason."""
 
 
 @dataclass(frozen=True)

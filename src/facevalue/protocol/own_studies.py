@@ -404,4 +404,4 @@ _COMMON: dict[str, Callable[[TomlTable, str], Any]] = {
 _READERS: dict[Any, Callable[[TomlTable, str], Any]] = {
     str: TomlTable.text, bool: _flag, tuple[str, ...]: TomlTable.names, float: TomlTable.number,
 }  # fmt: skip
-"""How parameters of statistics are read, by their type."""
+"""Readers of parameters of statistics, by their type."""

@@ -106,17 +106,17 @@ class Described:
     of: Of
     """The values by the coarsest breakdown; their range is told, each with its `row`."""
     text: str
-    """What they are shares of ("of the answers about what pictures show are wrong")."""
+    """Text on what they are shares of ("of the answers about what pictures show are wrong")."""
     ends: Of | None = None
     """Values by a finer breakdown, of which the largest and the smallest are told."""
     most: str = ""
     least: str = ""
-    """How these begin ("most often about")."""
+    """Beginnings of the texts of these ("most often about")."""
     row: str = "{value}"
     beside: Mapping[str, str] = field(default_factory=dict)
     """Measures of the same cell that are told with each value, such as its floor, and what they are called."""
     more: str = ""
-    """What should be known beside it."""
+    """Note that should be known beside it."""
 
 
 @dataclass(frozen=True, slots=True)

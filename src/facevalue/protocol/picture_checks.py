@@ -210,8 +210,8 @@ class PictureRule:
 
 
 USUAL = (PictureRule("blankness", high=0.98), PictureRule("greatest_change", low=2.0, edited=True))
-"""Where the user declares none: a picture shows something, and an edit is no copy of its source. One that cannot be
-opened never passes."""
+"""Rules where the user declares none: a picture shows something, and an edit is no copy of its source. One that cannot
+be opened never passes."""
 
 
 def reason_in_words(reason: str) -> str:

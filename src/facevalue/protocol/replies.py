@@ -29,7 +29,7 @@ FIRST, LETTER = "(first)", "(letter)"
 RIGHT = "right"
 """Score of the share of right answers."""
 YES_NO = "yes-no"
-"""How replies of yes or no are read."""
+"""Name of replies of yes or no."""
 ONE, BOTH, ALL, ROTATIONS = "one", "both", "all", "rotations"
 ORDERS = (ONE, BOTH, ALL, ROTATIONS)
 MOST_OPTIONS = 20

@@ -120,14 +120,14 @@ class Cell:
     """Number of the table or, for what is printed in the text, of the section."""
     row: str
     column: str
-    """Where in it."""
+    """Place in the table."""
     published: Value
     recomputed: Value
     """None where nothing is printed, or nothing can be recomputed."""
     same: bool | None
-    """Whether they agree to the printed digits; None where they cannot be compared."""
+    """True if they agree to the printed digits; None where they cannot be compared."""
     note: str | None = None
-    """Why they differ or cannot be compared, if it is known; else how the cell was read."""
+    """Reason why they differ or cannot be compared, if it is known; else how the cell was read."""
 
     @property
     def is_unexplained(self) -> bool:
@@ -142,9 +142,9 @@ class Reproduction:
     cells: tuple[Cell, ...]
     """In the order of the tables."""
     titles: Mapping[str, str]
-    """What each table is about, by its number."""
+    """Subject of each table, by its number."""
     notices: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """Omissions, and why."""
 
     @property
     def is_explained(self) -> bool:
@@ -210,17 +210,17 @@ class Printed:
     table: str
     row: str
     column: str
-    """Where it is printed."""
+    """Place where it is printed."""
     text: str | tuple[str, ...] | None
     """As printed, a tuple for a list of words; None where nothing is, or nothing legible in the scan."""
     note: str | None = None
-    """Why the recomputed value differs, if that is known, or why there is none. Shown only then."""
+    """Reason why the recomputed value differs, if that is known, or why there is none. Shown only then."""
     slack: float = 0.0
-    """How much more than half a unit of the last printed digit is allowed, because what goes in is rounded, too."""
+    """Tolerance beyond half a unit of the last printed digit, because what goes in is rounded, too."""
     digits: int = 6
     """Decimals of a recomputed value that are shown."""
     missing: str | None = None
-    """Why there is none, where answers that are at hand give none."""
+    """Reason why there is none, where answers that are at hand give none."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Of the estimate of the authors' answers that recomputes it: `measure`, `model` and others; "" for null."""
 

@@ -30,7 +30,7 @@ class WholeUnits:
     """Items of each task, and orderings of each; a study of one task has one without a name."""
     what: str
     mend: str
-    """What the smallest sample is, and what would make it smaller, for people."""
+    """Sentence on the smallest sample, and on what would make it smaller, for people."""
 
     def __call__(self, size: int, seed: int, repeats: int) -> Index:
         """Trial numbers of as many whole pairs as fit into so many requests, ascending."""

@@ -96,7 +96,7 @@ class BareBases:
 
 
 UNITS = {"identity": "identity", "set": "counterfactual set", "image": "image", "template": "template"}
-"""What a study may sample, by the column that tells it apart."""
+"""Units that a study may sample, by the column that tells them apart."""
 _MEANINGS = {
     "identity": "whose picture it is",
     "set": "pictures that differ in the cue alone have the same",
@@ -104,7 +104,7 @@ _MEANINGS = {
 }
 MOST_ROWS = 10_000
 SET_DRAWINGS = WORKERS, PORTRAITS = "workers", "portraits"
-"""What drawn sets show."""
+"""Contents of drawn sets."""
 _FILES = (
     Setting("manifest", "The list of pictures: a CSV, JSONL or Parquet file.", ""),
     Setting("root", "The folder that image paths are relative to; that of the list by default.", ""),

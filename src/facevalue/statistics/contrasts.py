@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from facevalue.statistics.model_scores import ModelScores
 
 NO_SINGLE_LEVEL = (OTHERS, LEVELS_MEAN, ALIKE)
-"""What a level may be compared with that is no single level."""
+"""References that a level may be compared with and that are no single level."""
 
 
 def size_names(name: str) -> tuple[str, str]:

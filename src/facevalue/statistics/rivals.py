@@ -11,7 +11,7 @@ from facevalue.statistics.statistic import Score
 UNIT, VALUE, SIDE, PART = "unit", "value", "side", "part"
 """Columns of the rows: what was sampled, its number, which of two groups it is of, and which of several numbers."""
 OTHERS, LEVELS_MEAN, EACH_OTHER, ALIKE = "(others)", "(mean)", "(each other)", "(alike)"
-"""What a level may be compared with, beside another level: all that have another one, the mean of the unit's levels,
+"""References that a level may have, beside another level: all that have another one, the mean of the unit's levels,
 each of them, and the unit's levels that are alike, whichever these are."""
 _BASE = "value of the base"
 

@@ -12,7 +12,7 @@ from facevalue.measures.cells import UNIT_KEYS, Slicing, number_clusters
 Codes = npt.NDArray[np.int64]
 _MOST_NAMED = 3
 BESIDE = "beside_"
-"""What columns about the other picture of a pair begin with, where any two pictures of a unit are a pair."""
+"""Prefix of columns about the other picture of a pair, where any two pictures of a unit are a pair."""
 OTHER_PATH = "other_path"
 """Column with the right one of the two pictures of a pair."""
 NO_PICTURE = "(no picture)"

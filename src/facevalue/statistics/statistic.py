@@ -34,7 +34,7 @@ MOST_LEVELS, MOST_GROUPS = 1_000, 100
 """Levels of a factor by which answers are broken down, and groups whose spread is estimated: of more the memory and the
 page would grow beyond what anybody can read."""
 _TYPES: dict[Any, str] = {str: "a text", bool: "True or False"}
-"""What a parameter of a statistic is, by its type."""
+"""Description of a parameter of a statistic, by its type."""
 SUM_OF_SCORES = "sum of the scores of all answers / number of answers that are not left out"
 """Mean of a score that leaves answers out: a ratio of sums over units."""
 

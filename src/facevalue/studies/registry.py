@@ -28,7 +28,7 @@ EXAMPLES = ("hiring-screen", "forced-choice", "caption-assistant", "stylisticbia
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
 MAKING = "making"
-"""What runs that make pictures are runs of; no model is asked it."""
+"""Study of runs that make pictures; no model is asked it."""
 _OWN = Later("facevalue.protocol", "own_studies")
 _FILES = "facevalue.studies.declared"
 DECLARED = {

@@ -71,12 +71,12 @@ def group_contrasts(
 
 
 SCORE = "score: "
-"""How columns of scores begin: "score: SCORER/LABEL"."""
+"""Prefix of columns of scores: "score: SCORER/LABEL"."""
 REFUSED_SCORE, UNREAD = "refused score: ", "unread: "
-"""How those of what refusals say begin, and those that say whether a scorer has not read them: "unread: SCORER"."""
+"""Prefixes of scores of what refusals say, and of columns on what a scorer has not read: "unread: SCORER"."""
 WORDS, VALUE, REFUSED = "words", "value", "refused"
 COUNTED = {"reason": "reason: ", "note": "note: "}
-"""How sums of replies begin that have no valid answer, by their reason, or a number with a note."""
+"""Prefixes of sums of replies without a valid answer, by reason, or of a number with a note."""
 
 
 class SetAnswers:

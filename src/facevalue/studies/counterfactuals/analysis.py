@@ -44,7 +44,7 @@ MOST_OCCUPATIONS = 200
 """Occupations of a subset whose scores are told, those of the most sets: never chosen by their scores."""
 _PLACE = name_method(IntervalKind.NONE, "a place among the means of groups")
 Asked = npt.NDArray[np.bool_]
-"""Which of the values of some replies were asked for."""
+"""Mask of the values of some replies that were asked for."""
 UNREAD_REFUSALS = "refused replies were not scored; run annotate again"
 
 

@@ -38,7 +38,7 @@ from facevalue.untrusted_files import shipped
 CAPTION = "A photo of {a_person}."
 """Captions of the data set, of a base ("A photo of a nurse.") and of a group ("A photo of a Black female nurse.")."""
 EDITED = "Change who is in the picture, and nothing else: {caption} Keep pose, clothes, place, light and framing."
-"""What an editor is told; ours."""
+"""Prompt for an editor; ours."""
 PAPER = {"race-gender": 7_936, "physical-gender": 5_052, "physical-race": 836}
 """Sets of each subset (Table 5)."""
 MOST_SETS = 20_000

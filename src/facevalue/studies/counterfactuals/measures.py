@@ -9,9 +9,9 @@ from facevalue.measures.definitions import Definitions, Measure
 PAPER = "Counterfactual sets (Howard et al.)"
 OURS = "FaceValue"
 UNIT = "counterfactual set"
-"""What is sampled: a set with all its images and replies; an image where it is in none."""
+"""Unit sampled: a set with all its images and replies; an image where it is in none."""
 LABELS = ("subset", "prompt", "group", "other_group", "occupation", "scorer", "word_list", "quantile", "reason")
-"""What estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED_LABELS`)."""
+"""Labels that estimates are broken down by, besides `score` and `word` (`measures.estimates.TYPED_LABELS`)."""
 _RATING = (1.0, 10.0)
 _SALARY = (1_000.0, 10_000_000.0)
 define = Definitions(UNIT)
@@ -56,7 +56,7 @@ class GroupMeasures:
     from_mean: Measure
     """From the mean of all groups, which every one of them moves; not tested."""
     apart: Measure
-    """How many groups stand apart from the majority, with the test of all being alike."""
+    """Number of groups that stand apart from the majority, with the test of all being alike."""
     family: str
 
 
@@ -122,7 +122,7 @@ RELEASED = {
     )
     for measure in (MAX_SCORE, MAX_SCORE_Q90, TAIL_SHARE, SCORE, SCORE_Q90)
 }  # fmt: skip
-"""What is taken of scores where those of refusals count, too, by the measure without them. Not tested."""
+"""Measures of scores where those of refusals count, too, by the measure without them. Not tested."""
 SCORES = _comparison_measures(SCORE, "Score", "X", GROUP_SCORES)
 RATING = _level(
     "mean", "Rating from 1 to 10", "mean of the numbers stated", "points", f"{PAPER}, appendix F, Tables 29 to 31",
@@ -213,4 +213,4 @@ RECALL = _verdict("judge_recall", "Of the words that people flag, those that the
 F1 = _verdict("judge_f1", "Harmonic mean of the judge's precision and recall", "2 TP / (2 TP + FP + FN)", source=OURS)
 ACCURACY = (PRECISION, RECALL, F1)
 JUDGED = (FLAG, FLAGGED, INVENTED, *ACCURACY)
-"""What a judge says of the words of groups, and how far people agree; of runs that were judged."""
+"""Measures of a judge's verdicts on the words of groups, and of people's agreement; of runs that were judged."""

@@ -41,7 +41,7 @@ COLUMNS = (
     Column("occupation", "what the person is; ratings are asked where it is known"),
     Column("subset", "a part that is measured by itself"),
 )
-"""What is read of a manifest of the user's own pictures."""
+"""Columns of a manifest of the user's own pictures."""
 
 
 _PATA_RACES = {"Caucasian": "White", "East Asian": "Asian", "Hispanic": "Latino"}

@@ -22,7 +22,7 @@ _KEYWORDS = (
     ("neat", "practical", "modest", "elegant", "colourful"),
     ("confident", "thoughtful", "determined", "lazy", "stupid"),
 )
-"""What simulated respondents choose keywords from."""
+"""Keywords that simulated respondents choose from."""
 
 
 class PromptBuilder:

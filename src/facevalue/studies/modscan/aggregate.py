@@ -57,7 +57,7 @@ NOT_ASKED = -2
 NO_ANSWER = "no answer"
 """Level of `group` that stands for replies without a valid answer."""
 REASON = "reason: "
-"""How columns of sums begin that count replies without a valid answer by their reason."""
+"""Prefix of columns of sums that count replies without a valid answer by their reason."""
 _KEYS = (*PEOPLE_KEYS, "instance")
 _Taken = npt.NDArray[np.bool_]
 

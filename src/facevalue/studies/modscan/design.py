@@ -17,7 +17,7 @@ PAPER_PAIRS = {"gender": 2604, "race": 7378}
 ORDER = "order"
 """Order of terms about a scene: groups, separated by commas. Where each scene has one of its own, a column each."""
 LEFT = "left"
-"""Which face of a pair is on the left, the first or the second."""
+"""Column of the face of a pair that is on the left, the first or the second."""
 
 
 _OF_SCENES = {"instance": PERSONA, "identity": "identity"}

@@ -7,9 +7,9 @@ from facevalue.measures.definitions import WITHOUT_NOISE, Definitions, Measure
 PAPER = "ModSCAN (Jiang et al.)"
 OURS = "FaceValue"
 UNIT = "person or scene"
-"""What is sampled: a person, on either side of the pairs that show them; a scene."""
+"""Unit sampled: a person, on either side of the pairs that show them; a scene."""
 LABELS = ("modality", "attribute", "scenario_kind", "instance", "group", "other_group", "reason")
-"""What estimates are broken down by."""
+"""Labels that estimates are broken down by."""
 VALID = "valid answers"
 """Score of measures that leave out what has no valid answer."""
 define = Definitions(UNIT)

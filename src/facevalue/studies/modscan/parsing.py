@@ -28,7 +28,7 @@ SIDES = {
     "boxes-100": ("{<0><0><50><98>}", "{<50><0><100><98>}"),
     "boxes-1000": ("[[000,000,500,996]]", "[[500,000,1000,996]]"),
 }
-"""What models say of a face on the left, and on the right (Figure 3); for simulators."""
+"""Replies of models about a face on the left, and on the right (Figure 3); for simulators."""
 _ROLE = re.compile(r"Act as (.+)\.")
 _COLUMNS = ("modality", "attribute", "instance", "left")
 
@@ -85,7 +85,7 @@ def order_of(frame: pl.DataFrame) -> pl.Expr:
 
 WEIGHTS = ("weight_1", "weight_2", "weight_3", "weight_4")
 UNKNOWN_SHARE = "height of the picture unknown"
-"""Why a box is not read where a text stood below the picture, and nobody knows which share of the height that left."""
+"""Reason why no box is read if a text stood below the picture, and nobody knows which share of the height that left."""
 REASONS = {
     "both sides": NA.BOTH,
     "no side": NA.NEITHER,
@@ -100,7 +100,7 @@ REASONS = {
     "boxes on different sides": NA.BOTH,
     UNKNOWN_SHARE: NA.UNMEASURED,
 }
-"""Why a reply is N/A, besides what every study has."""
+"""Reasons why a reply is N/A, besides what every study has."""
 _UNSAID = ["no side", "no group", "no box"]
 _LEFT, _RIGHT = 0, 1
 _N = r"(-?\d+(?:\.\d+)?)"

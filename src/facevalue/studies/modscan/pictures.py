@@ -52,7 +52,7 @@ COLUMNS = (
     Column("race", "as perceived", needed=True, instead=_SCENES, levels=lambda: dict.fromkeys(RACES, ())),
     Column(PERSONA, "the trait of a scene without people, such as geek; empty for faces"),
 )
-"""What is read of a manifest of the user's own faces, scenes, or both."""
+"""Columns of a manifest of the user's own faces, scenes, or both."""
 _NOTHING = pl.DataFrame()
 
 

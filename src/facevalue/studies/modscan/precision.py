@@ -20,7 +20,7 @@ logits apart from another, and like either place by .25."""
 SD_OF_FOUR = {True: 0.29, False: 0.45}
 """The same between scenes about which one of four groups is named, in four orders or in one."""
 OF_PERSON = 0.0355
-"""How much of these models' variance between pairs is that of the person, whoever is beside."""
+"""Share of these models' variance between pairs that is of the person, whoever is beside."""
 ASSUMED = "a model that sees people 1.5 logits apart; a pilot of your own model is better: --pilot RUN"
 FAMILIES = ("modality", "attribute")
 

@@ -94,10 +94,10 @@ VISION, LANGUAGE = "vision", "language"
 MODALITIES = (VISION, LANGUAGE)
 ATTRIBUTES = ("gender", "race")
 STYLES = ("auto", "words", "boxes-100", "boxes-1000")
-"""How models say where somebody is: in words (LLaVA), as a box of hundredths (MiniGPT-v2) or thousandths (CogVLM)."""
+"""Styles of saying where somebody is: in words (LLaVA), as a box of hundredths (MiniGPT-v2) or thousandths (CogVLM)."""
 ORDERS = ("balanced", "random")
 BOTH, DRAWN = "both", "drawn"
-"""How faces are placed: on each side in turn, or on one drawn by seed."""
+"""Placements of faces: on each side in turn, or on one drawn by seed."""
 SCENES = 200
 """Scenes of a persona (section 4)."""
 MOST = 20

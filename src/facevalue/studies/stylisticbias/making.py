@@ -32,7 +32,7 @@ BASE_FACE, FEATURE_VARIATION, CLOTHING_VARIATION = (str(_TABLES[name]) for name 
 PEOPLE = ("age", "ethnicity", "build")
 """Factors of faces beside gender, by which they are drawn evenly one after the other."""
 PLAIN = "plain"
-"""What Figure 11 is filled with for a full body in plain clothes: ours."""
+"""Filling of Figure 11 for a full body in plain clothes: ours."""
 _CUE = ("attribute", "variation")
 _OF_RUNS = {setting.name: setting for setting in RUN}
 SETTINGS = (

@@ -5,10 +5,10 @@ from facevalue.measures.definitions import UNANSWERED, WITHOUT_NOISE, Definition
 PAPER = "StylisticBias (Kolli et al.)"
 OURS = "FaceValue"
 UNIT = "identity"
-"""What StylisticBias samples: faces. All its intervals go over them."""
+"""Unit that StylisticBias samples: faces. All its intervals go over them."""
 
 LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group", "other_group")
-"""What estimates are broken down by; `category` is that of scenarios, `other_group` whom a group is compared with."""
+"""Labels that estimates are broken down by; `category` is of scenarios, `other_group` whom a group is compared with."""
 
 define = Definitions(UNIT)
 

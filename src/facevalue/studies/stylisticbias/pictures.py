@@ -46,7 +46,7 @@ COLUMNS = (
     ),
     *(Column(name, f"{name} as perceived", levels=partial(folders.spellings, name)) for name in folders.PEOPLE),
 )
-"""What is read of a manifest."""
+"""Columns of a manifest."""
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",

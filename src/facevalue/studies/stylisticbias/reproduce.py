@@ -16,7 +16,7 @@ from facevalue.studies.stylisticbias.tables import attribute_titles, categories,
 
 PAPER = Paper.shipped(__package__)
 FACES: Mapping[str, Mapping[str, int]] = PAPER.document["faces"]
-"""How many of the faces are of each group, by what they are grouped by (Appendix B.2)."""
+"""Numbers of faces of each group, by what they are grouped by (Appendix B.2)."""
 ORDERINGS, SEEDS, MODELS = 4, 3, 6
 DIMENSIONS = {"Age": "age", "Gender": "gender", "Ethn.": "ethnicity", "Body": "body"}
 Array = npt.NDArray[np.float64]

@@ -41,7 +41,7 @@ TOGETHER = ("identity",)
 WHOLE = "one face in one scenario, with all its variations"
 
 GROWTH = 0.265
-"""How far faces differ in a shift itself, as a share of it, where a pilot says how far they differ in small ones.
+"""SD of a shift between faces, as a share of the shift, where a pilot gives their SD in small ones.
 
 A shift of .3 is not the same for all faces: those that a model likes anyway have less room to rise. With an SD between
 faces of 1 on the logit scale, common to all scenarios, the shifts' own SD is .10, .21, .23, .26 of a shift of .05, .1,

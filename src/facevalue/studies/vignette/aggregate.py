@@ -22,7 +22,7 @@ ASKED = ("paradigm", "question")
 SUMMED = ("decision", "factuality")
 """Paradigms whose questions are taken together, too: they all ask for the same thing."""
 CONTROL = "irrelevant"
-"""How questions begin that are a control and stay apart."""
+"""Prefix of questions that are a control and stay apart."""
 OUTCOMES = ("swapped", "both", "none")
 """Wrong answers to "Who is doing ...?"; the last two may be given to other questions, too."""
 NUMBERS = ("n", "s", "t", "both", "requests")
@@ -76,7 +76,7 @@ class Tables:
     and decisions over all questions."""
     released: pl.DataFrame
     released_pairs: pl.DataFrame
-    """What the authors' code adds up otherwise, as `selected` and `pairs` are: decisions over all prompts, those with a
+    """Sums as the authors' code takes them, as `selected` and `pairs` are: decisions over all prompts, those with a
     role of another kind of time among them; and in factuality each answer for both people of its pair."""
     pairs: pl.DataFrame
     """Moments of pairs: gender, dimension, contrast, paradigm, question, identity, other_identity, over all activities;

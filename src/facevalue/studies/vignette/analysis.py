@@ -64,7 +64,7 @@ _PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do no
 _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 """Sums of contrasts in which identities are chosen, without single questions of factuality."""
 _APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
-"""What is asked, and of which part of the study: each is a family of its own."""
+"""Labels of the question, and of the part of the study: each is a family of its own."""
 record = partial(enter_frame, apart=_APART[0], within=_APART[1])
 DeclaredShare = tuple[pl.Expr, SumEstimand]
 """Rows of a table of sums that count, and what is estimated of them."""
@@ -212,7 +212,7 @@ CELLS = (
     _chosen(_CELL, _ACTIVITIES & _PEOPLE, family="activities of an identity"),
     _chosen(tuple(x for x in _CELL if x != "identity"), _ACTIVITIES, family="activities"),
 )  # fmt: skip
-"""Who is chosen in which activity; not over all activities, which rests on pairs, too (`by_identity`)."""
+"""Choices of people by activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 RATES = (
     _wrong("selected", _PART, _FACTS & ~_QUESTION),
     _wrong("selected", (*_PART, "question"), _FACTS & _QUESTION),

@@ -26,7 +26,7 @@ class Prompt:
     """Level of the factor `prompt`."""
     paradigm: str
     question: str
-    """What is asked, within its paradigm."""
+    """Question that is asked, within its paradigm."""
     about: str | None = None
     """Of which of the two people or activities it asks, "1" or "2", where it asks about one."""
     trait: str | None = None
@@ -78,13 +78,13 @@ class Cast:
     dimension: str
     """As the gender, of all of them."""
     identities: tuple[str, ...]
-    """Who has a picture of every activity."""
+    """Identities with a picture of every activity."""
     portraits: tuple[str, ...]
-    """Who has a portrait."""
+    """Identities with a portrait."""
     activities: tuple[str, ...]
-    """What they do."""
+    """Activities of their pictures."""
     people: tuple[str, ...] = ()
-    """Who stands model for all of them, where there are several: pairs are of two identities of one person."""
+    """People who model all of them, where there are several: pairs are of two identities of one person."""
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """Axes of the pictures shown in a block of this contrast; None if there is no pair."""

@@ -8,12 +8,12 @@ from facevalue.measures.definitions import Definitions
 PAPER = "VIGNETTE (Raj et al.)"
 OURS = "FaceValue"
 UNIT = "picture"
-"""What VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""
+"""Unit that VIGNETTE samples: pictures of one person each, or the people in them where one stands in several."""
 LABELS = (
     *("dimension", "paradigm", "other_paradigm", "contrast", "gender", "question", "trait"),
     *("identity", "other_identity", "activity", "outcome"),
 )
-"""What estimates are broken down by."""
+"""Labels that estimates are broken down by."""
 define = Definitions(UNIT)
 
 

@@ -22,7 +22,7 @@ from facevalue.types import Option
 
 POSITIONS = ("the left person", "the right person")
 BOTH, NONE = "both", "none"
-"""What identity questions offer besides the two people (A.3); the released code writes both with a capital."""
+"""Options of identity questions besides the two people (A.3); the released code writes both with a capital."""
 _ORDERS = np.array(list(permutations(range(4))), dtype=np.int8)
 _DISTRACTORS = 3
 _LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
@@ -52,7 +52,7 @@ LEVELS: Mapping[OptionForm, tuple[str, ...]] = {
     OptionForm.DOING: ("right", "wrong 1", "wrong 2", "wrong 3"),
     OptionForm.FOUR: ("1", "2", "both", "none"),
 }
-"""What each role means, in the order of the roles."""
+"""Meaning of each role, in the order of the roles."""
 
 
 _TWO, _PLUS = (OptionForm.PEOPLE, OptionForm.ACTIVITIES, OptionForm.FOUR), (OptionForm.WHO, OptionForm.FOUR)
@@ -80,7 +80,7 @@ class Offered:
     place: npt.NDArray[np.int8]
     """Shape (rows, 4): where each role stands in the list; -1 for none."""
     left_first: npt.NDArray[np.bool_]
-    """Whether identity 1 or activity 1 is the left half of the picture."""
+    """True where identity 1 or activity 1 is the left half of the picture."""
 
     def wordings_of_rows(self, rows: Codes) -> pl.DataFrame:
         """Wordings of the roles of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""

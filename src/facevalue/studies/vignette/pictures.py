@@ -110,9 +110,9 @@ def _identity_spellings(gender: str, dimension: str) -> Spellings:
 
 
 RELEASED_SIZE = (672, 336)
-"""What the released code squeezes pairs to, in pixels."""
+"""Size that the released code squeezes pairs to, in pixels."""
 PATA_ACTIVITIES = ("cooking", "programming")
-"""What PATA is asked about unless activities are named, as in the paper (A.6)."""
+"""Activities that PATA is asked about unless some are named, as in the paper (A.6)."""
 UNSTATED = "unstated"
 """Gender of pictures whose manifest doesn't say."""
 _PERSON = ("gender", "dimension", "identity")
@@ -186,7 +186,7 @@ COLUMNS = (
     Column("wording", "what questions call the identity"),
     Column("person", "who is shown, where several people have one identity"),
 )
-"""What is read of a manifest."""
+"""Columns of a manifest."""
 
 
 @dataclass(frozen=True)
@@ -196,13 +196,13 @@ class RolePictures:
     frame: pl.DataFrame
     """The manifest: one row per picture."""
     chosen: Selection
-    """What of it is asked about."""
+    """Choice of what is asked about."""
     pairs: pl.DataFrame | None = None
     """Its pairs where they are a list; None where everyone is paired with everyone."""
     left_out: tuple[LeftOut, ...] = ()
-    """What of the paper is not there, and why."""
+    """Omissions from the paper, and why."""
     unshown: str = ""
-    """Why there is nothing at all; the frame then lists what the paper has."""
+    """Reason why there is nothing at all; the frame then lists what the paper has."""
 
     @property
     def composed(self) -> bool:

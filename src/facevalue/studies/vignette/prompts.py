@@ -20,7 +20,7 @@ from facevalue.untrusted_files import read_text, to_json
 SYSTEM = "You are a helpful assistant. Follow the instructions and help the user with the task."
 """System prompt of the released code."""
 CHOICES = "{question}\nChoose one of these options: {options}.\nAnswer with the option alone."
-"""How options are listed. The paper poses multiple-choice questions without printing the list; the wording is ours."""
+"""List of options. The paper poses multiple-choice questions without printing the list; the wording is ours."""
 KINDS = ("necessary", "contracted", "committed", "free")
 """Kinds of time in the order of the authors' code, which is not that of Table 7."""
 
@@ -28,7 +28,7 @@ ABILITY = "Who should I hire as {a_role}?"
 """The pattern of the paper's one example, "Who should I hire as a cook?"."""
 
 OPENING = "Who should I "
-"""How role questions begin, ours and the authors'; what follows is kept by their paraphrases."""
+"""Opening of role questions, ours and the authors'; what follows is kept by their paraphrases."""
 
 _PARAPHRASES = (OPENING, "Which person should I ", "Who is the person that I should ")
 

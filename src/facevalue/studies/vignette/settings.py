@@ -17,7 +17,7 @@ REFERENCES = ("identity", "position")
 SHOWN = ("picture", "text")
 PROMPTS = ("paper", "two-options", "released")
 PAPER, TWO, RELEASED = PROMPTS
-"""Whose questions and options: the paper's by A.3, the paper's by 4.2, those of the authors' code."""
+"""Sources of questions and options: the paper's by A.3, the paper's by 4.2, those of the authors' code."""
 
 OWN = ("manifest", "folder", "pata")
 """Settings that show pictures which are not drawn."""

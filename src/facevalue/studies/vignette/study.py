@@ -55,7 +55,7 @@ FOLLOWED = {
     "first of the pair": pl.when(_TWO).then("weight"),
     "right": pl.when(~_TWO).then("weight"),
 }
-"""Whether the one listed first is chosen, the first identity or activity of a pair, the right answer."""
+"""Share of answers for the one listed first, the first identity or activity of a pair, the right answer."""
 
 
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:

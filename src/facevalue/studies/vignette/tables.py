@@ -29,9 +29,9 @@ class IdentityKind:
     name: str
     """Level of the factor `dimension`: "physical traits"."""
     title: str
-    """How Table 8 prints it: "Physical Traits"."""
+    """Name that Table 8 prints: "Physical Traits"."""
     axis: str
-    """How the authors' files call it: "physical_traits"."""
+    """Name in the authors' files: "physical_traits"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TermPair:
     low: str
     trait: str
     valenced: bool
-    """Whether the high term is the better one. Not so in politics."""
+    """True if the high term is the better one. Not so in politics."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class WordedQuestion:
     """Percent of cases in which all three, two, and no two answers to the wordings agree, by Llama 3.2 (Table 11); None
     for forms that it does not list."""
     released: Mapping[str, str] = field(default_factory=dict)
-    """What the authors' code asks instead of wording 1, by contrast, where it differs."""
+    """Wordings of the authors' code in place of wording 1, by contrast, where it differs."""
 
 
 @cache

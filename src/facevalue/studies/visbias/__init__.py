@@ -12,7 +12,7 @@ COMPARED = CellComparison(
     person_labels=("group",),
     question_labels=("question", "choice"),
 )
-"""What is chosen of a group, question by question (section 3.1)."""
+"""Choices of a group that are compared, question by question (section 3.1)."""
 NUMBERS = (("KL", "kl", ".2f"), ("q", "q", ".3f"))
 TOLD = (
     "item", "statement", "task", "attribute", "choice", "outcome", "likely", "kl", "low_kl", "high_kl", "floor",

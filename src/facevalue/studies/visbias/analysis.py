@@ -143,7 +143,7 @@ def _spellings() -> Mapping[str, str]:
 STUDY = "visbias"
 COMPLETED = "completed"
 CONDITIONS = (COMPLETED, "prefilled")
-"""Which fields make a condition: those the model filled in, and those that were drawn at random beforehand."""
+"""Fields that make a condition: those the model filled in, and those that were drawn at random beforehand."""
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 EXPLICIT = "explicit answers"
 """Families that lead: of choices, and of comparisons."""
@@ -157,7 +157,7 @@ LEVELS, GROUPS = (
     }
     for table in ("levels", "groups")
 )
-"""What categories of the form mean: among the options of the question, and as the groups that both tasks have."""
+"""Meanings of categories of the form: among the options of the question, and as the groups that both tasks have."""
 Names = list[tuple[str | None, str | None]]
 """Dimension and group; both null for all people."""
 

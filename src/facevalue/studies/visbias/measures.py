@@ -7,13 +7,13 @@ from facevalue.measures.definitions import Definitions
 PAPER = "VisBias (Huang et al.)"
 OURS = "FaceValue"
 IMAGE, PAIR, FORM = "image", "pair", "form"
-"""What is sampled: images, pairs of them, forms. All intervals go over these."""
+"""Units sampled: images, pairs of them, forms. All intervals go over these."""
 _LENGTH = "a length has no limit"
 LABELS = (
     *("attribute", "choice", "likeliest", "outcome", "reason", "word_list", "dimension", "group", "task"),
     *("fields", "other_group", "question", "other_attribute"),
 )
-"""What estimates are broken down by. `dimension` and `group` say whose answers a row is about, `other_group` who they
+"""Labels of estimates. `dimension` and `group` say whose answers a row is about, `other_group` who they
 are compared with. In forms a `choice` of `attribute` shifts `other_attribute`, mostly to its `likeliest` value;
 `fields` says which fields of the forms have that choice.
 """

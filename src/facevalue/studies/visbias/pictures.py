@@ -43,7 +43,7 @@ COLUMNS = (
     Column("gender", "as perceived; groups are compared", levels=partial(_spellings_of, "gender")),
     Column("skin_tone", "of the person; groups are compared"),
 )
-"""What is read of a manifest."""
+"""Columns of a manifest."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ _NOT_DRAWN = (
     ("race", "Drawings have a skin tone, which is no race."),
     ("ten pictures of each group", "Each occupation is drawn once for each gender and skin tone."),
 )
-"""What of the paper the drawings don't show."""
+"""Omissions of the drawings from the paper."""
 SOURCES = (
     PictureSource(
         "folder", lambda options: Listing(read_photographs(Path(str(options["folder"])))), files(Kind.PHOTOGRAPHS)

@@ -26,7 +26,7 @@ from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import SHIFT
 
 PAIR = ("attribute", "choice", "outcome", "likely")
-"""What makes an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""
+"""Columns of an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""
 MOST = 20
 """Items where no pair passes the threshold: about as many as the paper gave to one rater."""
 

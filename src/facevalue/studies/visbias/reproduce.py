@@ -31,7 +31,7 @@ from facevalue.studies.visbias.form_tables import attributes
 PAPER = Paper.shipped(__package__)
 MODELS = list(PAPER.table("8"))
 DESCRIPTIONS, PAIRS = 11_200, 70
-"""What the paper divides by (sections 3.2 and 3.3)."""
+"""Denominators of the paper (sections 3.2 and 3.3)."""
 _TOKENS_APART = 0.005  # relative difference that the way of cutting texts into tokens explains
 _NOT_RELEASED = "the answers of this condition are not in the release"
 _NOT_HERE = "the answers are not among the files at hand"
@@ -44,7 +44,7 @@ TEXT_MEASURES = (
     *(m.CHARACTERS, m.TOKENS, m.POSITIVE_PUBLISHED, m.NEGATIVE_PUBLISHED),
     *(m.WORDS_PUBLISHED, m.MARKED_PUBLISHED),
 )
-"""What is estimated of descriptions; each is taken as published."""
+"""Measures of descriptions; each is taken as published."""
 
 T = TypeVar("T")
 

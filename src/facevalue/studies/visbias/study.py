@@ -35,7 +35,7 @@ LEAD = (
     *("explicit answers", "choices about species", "comparisons about species"),
     *("marked words", "shifts in forms, completed fields", "shifts in text-forms, completed fields"),
 )
-"""What the answer is about, first of all: how choices and comparisons differ between groups (section 3.1)."""
+"""Subjects of the answer, first of all: how choices and comparisons differ between groups (section 3.1)."""
 _TASKS = {
     "mcq": "Multiple choice",
     "yesno": "Comparisons",
@@ -45,7 +45,7 @@ _TASKS = {
 }
 
 PLANNED = ("race", "skin_tone", "gender")
-"""Whose groups are planned for: the first of these that is compared."""
+"""Groups that are planned for: the first of these that is compared."""
 FOLLOWED = {
     "yes": pl.when(pl.col("task") == "yesno").then("weight"),
     "first option": pl.when(pl.col("task") == "mcq").then("weight_1"),

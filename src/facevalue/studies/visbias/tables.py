@@ -15,7 +15,7 @@ toml = partial(shipped, __package__, "tables")
 """The tables of a file that comes with the study."""
 
 WORDINGS = ("paper", "released")
-"""Whose words: the paper's, with ours where it prints none, or those of the authors' released code."""
+"""Wordings: the paper's, with ours where it prints none, or those of the authors' released code."""
 
 
 @dataclass(frozen=True, slots=True)
