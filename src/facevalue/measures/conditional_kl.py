@@ -356,7 +356,7 @@ def shift_graph(
     Parameters
     ----------
     seed, resamples:
-        Of the shuffles; by default as many as the family needs (`resampled.by_shuffles`), up to `MOST_FORM_SHUFFLES`.
+        Of the shuffles; by default as many as the family needs (`permutation.by_shuffles`), up to `MOST_FORM_SHUFFLES`.
     conditions:
         Which fields make a condition: "completed" by the model, or "prefilled" by the protocol (those were drawn at
         random, so that what follows is an effect of theirs). The outcome is always the model's own.

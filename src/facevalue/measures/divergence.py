@@ -168,7 +168,7 @@ def group_divergences(
     several:
         Sets of groups (by race, by gender), all asked the same questions.
     seed, resamples:
-        Of the permutations; by default as many as the family needs (`resampled.by_shuffles`).
+        Of the permutations; by default as many as the family needs (`permutation.by_shuffles`).
     ordered:
         Which questions have choices in an order (of income); none by default.
 
@@ -176,13 +176,13 @@ def group_divergences(
     -------
     For each set tested estimates, arrays of shape (groups x questions,), groups outermost. `n` is the valid
     answers of the group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers
-    show when the group labels are dealt out anew (`resampled.Deals`), and the interval comes from it
+    show when the group labels are dealt out anew (`permutation.Deals`), and the interval comes from it
     (`distances.distance_interval`). se is that of leaving out one unit.
 
     Equation
     --------
     A group may differ in all choices or in one, and a divergence over all is a blunt test of the latter. So the test
-    statistic is the largest, each in units of its own null (`resampled.by_shuffles`), of the divergence itself, of
+    statistic is the largest, each in units of its own null (`permutation.by_shuffles`), of the divergence itself, of
     z = (k - n P) / sqrt(n (1 - n/N) P (1 - P)) of each choice, made in k of the group's n valid answers and in a share
     P of all N, and, where choices have an order, of all choices up to each. Labels are dealt out anew among those who
     answered, so that a group that gave few answers is held against as few.

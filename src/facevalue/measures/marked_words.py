@@ -142,13 +142,13 @@ def strict_words(
         Labels move only between units of one stratum (an occupation). All units are one stratum by default.
     people:
         Who each unit is about; by default each is about somebody else. Labels move among people, or among the units of
-        one who is in both groups (`resampled.Deals`).
+        one who is in both groups (`permutation.Deals`).
     masked:
         Words that are taken out of the corpus: those that name the groups.
     minimum_documents:
         Words in fewer texts of the two groups are not tested.
     resamples, seed:
-        Of the permutation; by default as many as the family needs (`resampled.by_shuffles`).
+        Of the permutation; by default as many as the family needs (`permutation.by_shuffles`).
 
     Returns
     -------

@@ -17,7 +17,7 @@ EVENLY = (
 
 
 SURE = 0.8
-"""Share of a family's level at which its largest statistic is found (`resampled.LONE`, which is slow to import)."""
+"""Share of a family's level at which its largest statistic is found (`permutation.LONE`, which is slow to import)."""
 
 
 def choice_precision(

@@ -178,7 +178,7 @@ def register(protocol: Protocol) -> Protocol:
 
 
 def protocol(name: str, *, outside: bool = False) -> Protocol:
-    """Look a protocol up by its short name, or read it from a file; `outside` as of `own.read`."""
+    """Look a protocol up by its short name, or read it from a file; `outside` as of `own_studies.read`."""
     if name not in STUDIES and is_study_file(name):
         study: Protocol = _OWN.read(Path(name), find_protocol, outside=outside)
         if study.text and (
