@@ -48,7 +48,7 @@ def folder_or_url(text: Path | str) -> Path | str:
 
 
 def cache_folder() -> Path:
-    """Where what can be made or brought again is kept between runs: FACEVALUE_CACHE, or the user's cache folder."""
+    """Folder for what can be made or downloaded again: FACEVALUE_CACHE, or the user's cache folder."""
     root = os.environ.get("FACEVALUE_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(root) / "facevalue"
 

@@ -18,7 +18,7 @@ _SECRET = re.compile(
 
 
 def names_secret(name: str) -> bool:
-    """Whether a setting of such a name holds what no file may hold and no page show.
+    """Return whether a setting of this name holds a secret, which no file may hold and no page show.
 
     Examples
     --------

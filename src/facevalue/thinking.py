@@ -203,7 +203,7 @@ def after_notes(text: str) -> str:
 
 
 def ends_thinking(text: str) -> bool:
-    """Whether a mark in the text ends thinking, its own or one that the template opened."""
+    """Return whether a mark in the text ends thinking, its own or one that the template opened."""
     return any(ends.search(text) for _, ends in _SAID_TO_THINK) or any(
         side is not _MarkKind.OPENS for side, _ in islice(_sides(text), _MOST)
     )
@@ -240,7 +240,7 @@ def endless_thought(text: str, *, truncated: bool, options: Collection[str] = ()
 
 
 def marks_thinking(token: str) -> bool:
-    """Whether a token is a mark of thinking, so that it is kept where other marks of a tokenizer are dropped.
+    """Return whether a token is a mark of thinking, so that it is kept where other marks of a tokenizer are dropped.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _column(texts: pl.Series) -> pl.Series:
 
 
 def _is_thinking(name: str) -> bool:
-    """Whether a name in brackets means thinking.
+    """Return whether a name in brackets means thinking.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def _side(channel: str | None, name: str | None, slash: str | None, opening: str
 
 
 def _split_thoughts(text: str) -> tuple[str, bool]:
-    """What is said besides the thinking, and whether thinking has no end."""
+    """Split thinking off a text: returns the rest, and whether thinking has no end."""
     if not _QUICK.search(text):
         return text, False
     while (fence := _FENCED.match(text)) and _is_thinking(fence["name"]):
@@ -352,12 +352,12 @@ def _is_silent(text: str) -> bool:
 
 
 def _is_followed(mark: re.Match[str], text: str) -> bool:
-    """Whether anything comes after a mark in square brackets: a list of one word looks like one, too."""
+    """Return whether anything follows a mark in square brackets: a list of one word looks like one, too."""
     return mark["name"] is None or mark[0][0] != "[" or text[mark.end() : mark.end() + _SHORT].strip() != ""
 
 
 def _unknown_mark(text: str, options: Collection[str]) -> bool:
-    """Whether a reply begins with a mark of unknown name that is never closed, and is none of its options."""
+    """Return whether a reply begins with a mark of unknown name that is never closed, and is none of its options."""
     mark = _UNKNOWN.match(text)
     if mark is None:
         return False
@@ -369,7 +369,7 @@ def _unknown_mark(text: str, options: Collection[str]) -> bool:
 
 
 def _holds_answer(name: str) -> bool:
-    """Whether a mark of this name holds an answer, or is form.
+    """Return whether a mark of this name holds an answer, or is mere layout.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Image:
     media_type: str
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """What notebooks show."""
+        """Representation for notebooks."""
         return {self.media_type: b64encode(self.data).decode()}
 
 
@@ -201,7 +201,7 @@ NOT_SENT = "not sent, as the model refuses it"
 
 
 def sampling_sent(sampling: Sampling, left_out: object = "") -> dict[str, float | str]:
-    """How replies were drawn in fact: each setting with its value, or that it was not sent.
+    """Sampling settings that were in fact sent: each with its value, or a note that it was not sent.
 
     `left_out`: names of what was not sent, as a model's settings have them.
 

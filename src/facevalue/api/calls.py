@@ -288,12 +288,12 @@ def stored_runs(
 
 
 def unasked_of(places: Iterable[Run | str | PathLike[str]]) -> tuple[str, ...]:
-    """Which studies of each audit among some places have not begun, a sentence each."""
+    """Studies that each audit among some places has not begun, a sentence each."""
     return describe_unasked(place_of(place) for place in places if not isinstance(place, Run))
 
 
 def progress_of(progress: bool | Progress) -> Progress:
-    """What is told on the way: to people, to nobody, or to an object of the caller's own."""
+    """Receiver of progress: people, nobody, or an object of the caller's own."""
     if not isinstance(progress, bool):
         check_progress(progress)
         return progress

@@ -162,5 +162,5 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
 
 
 def _has_factors(estimand: Estimand, breakdown: Breakdown) -> bool:
-    """Whether the answers have the factors of an estimand, or it needs them."""
+    """Return whether the answers have the factors of an estimand; True for one that is not optional."""
     return not estimand.optional or set(estimand.factors) <= set(breakdown.factors)

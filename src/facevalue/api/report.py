@@ -31,7 +31,7 @@ class Report(PathLike[str]):
 
     @property
     def answer(self) -> str:
-        """What was found, in the words of the first screen.
+        """Finding of the report, in the words of the first screen.
 
         Examples
         --------

@@ -89,7 +89,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether every request has a reply; those that failed have none, and the same call asks them again.
+        """True if every request has a reply; those that failed have none, and the same call asks them again.
 
         Examples
         --------

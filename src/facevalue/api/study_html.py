@@ -53,7 +53,7 @@ def _pictures(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _caption(study: Study, factors: Mapping[str, str | None]) -> str:
-    """What is to be seen in a picture: its cue, or the levels of its factors."""
+    """Caption of a picture: its cue, or the levels of its factors."""
     titles = study.about.titles
     levels = {name: level for name, level in factors.items() if level and name not in _NAMES}
     cue = levels.get("variation")

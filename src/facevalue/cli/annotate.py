@@ -19,7 +19,7 @@ from facevalue.shell_commands import shell_command
 
 @dataclass(frozen=True, slots=True)
 class WordEffect:
-    """How far the words of a group alone move a label."""
+    """Distance by which the words of a group alone move a label."""
 
     label: str
     group: str

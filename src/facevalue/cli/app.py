@@ -24,7 +24,7 @@ class OutputError(Exception):
 
     @property
     def is_pipe_closed(self) -> bool:
-        """Whether the program that read the output ended first, as `head` does."""
+        """True if the program that read the output ended first, as `head` does."""
         return isinstance(self.__cause__, BrokenPipeError)
 
     @property

@@ -34,7 +34,7 @@ _OF_REACH = tuple(field.name for field in fields(ModelOptions))
 
 @dataclass(frozen=True)
 class AuditPlanDocument(Document):
-    """What an audit asks, and what each study detects (`audit --plan`)."""
+    """Requests of an audit, and what each study detects (`audit --plan`)."""
 
     FORMAT: ClassVar[str] = "audit-plan"
     studies: tuple[PlannedStudy, ...]
@@ -55,7 +55,7 @@ class AuditPlanDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class AskedStudy:
-    """How far a study of an audit is."""
+    """Progress of a study of an audit."""
 
     name: str
     requests: int

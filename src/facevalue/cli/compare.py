@@ -291,7 +291,7 @@ def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
 
 
 def _settings_table(study: str, comparison: RunComparison) -> Shown:
-    """What differs between the runs of a study besides their answers."""
+    """Table of the settings that differ between the runs of a study."""
     rows = [(name, *values) for name, values in shown_settings(comparison.settings[study]).items()]
     title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
     return Shown(title, ("setting", *comparison.names[study]), rows, boxed=False)

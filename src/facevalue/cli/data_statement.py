@@ -73,7 +73,7 @@ def statement(
 
 
 def _missing(rights: Rights) -> tuple[str, ...]:
-    """What Croissant asks for and is not stated, by the options that state it."""
+    """Options that state what Croissant asks for and nobody has stated."""
     entries = (
         ("--licence", rights.licence), ("--creator", rights.creator), ("--url", rights.url),
         ("--cite", rights.cite_as), ("--published", rights.published),

@@ -22,7 +22,7 @@ from facevalue.shell_commands import shell_command
 
 @dataclass(frozen=True)
 class JudgeDocument(Document):
-    """What a model sorted that no rule sorts."""
+    """Texts and lists that a model sorted because no rule sorts them."""
 
     FORMAT: ClassVar[str] = "judge"
     run: str
@@ -79,7 +79,7 @@ def _verdicts(judged: JudgedTexts | JudgedLists) -> dict[str, int]:
 
 
 def _texts(judged: JudgedTexts) -> list[str]:
-    """What a judge said of texts, in lines for people."""
+    """Lines for people on what a judge said of texts."""
     if judged.outcome is None:
         return ["Rules settle every text, or there is none: there is nothing to judge."]
     verdicts, audited = judged.outcome.verdicts, judged.audited
@@ -97,7 +97,7 @@ def _texts(judged: JudgedTexts) -> list[str]:
 
 
 def _lists(judged: JudgedLists) -> list[str]:
-    """What a judge said of lists of words, in lines for people."""
+    """Lines for people on what a judge said of lists of words."""
     if judged.outcome is None:
         return [
             "No word is more frequent in the texts of one group than in those of others: there is nothing to judge."

@@ -42,7 +42,7 @@ _SIZE = re.compile(r"(\d{2,5})\s*[xX×]\s*(\d{2,5})")
 
 @dataclass(frozen=True)
 class MakingPlanDocument(Document, MakingPlan):
-    """What making pictures takes (`make --plan`)."""
+    """Plan for making pictures: their number, cost and needs (`make --plan`)."""
 
     FORMAT: ClassVar[str] = "make-plan"
     about: str
@@ -213,7 +213,7 @@ def _text(document: MadeDocument) -> Iterator[str]:
 
 
 def _left(summary: RunSummary) -> tuple[list[str], Exit]:
-    """What is left to do, and the exit status."""
+    """Warnings on what is left to do, and the exit status."""
     if summary.interrupted:
         return ["The same command resumes."], Exit.INTERRUPTED
     warnings = []

@@ -63,7 +63,7 @@ class GuessedManifest(Document):
 
 @dataclass(frozen=True)
 class CheckedManifestDocument(Document):
-    """What is wrong with a manifest and its pictures."""
+    """Faults of a manifest and its pictures."""
 
     FORMAT: ClassVar[str] = "manifest-check"
     file: str
@@ -249,7 +249,7 @@ def _fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
 
 
 def _guesses(guess: Guess, to: Path, needed: Sequence[str], missing: Sequence[str]) -> Iterator[str]:
-    """What was guessed, and what could not be."""
+    """Lines on what was guessed, and what could not be."""
     total = len(guess.rows)
     yield f"{to}: {total:,} {'picture' if total == 1 else 'pictures'}. Guessed from names:"
     for name in guess.columns[1:]:

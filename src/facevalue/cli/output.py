@@ -66,7 +66,7 @@ def markdown_table(title: str, tables: Sequence[OfferedTable]) -> str:
 
 @dataclass(frozen=True)
 class Document:
-    """What a command prints with `--json`: fields with types, each with its meaning below it.
+    """Document that a command prints with `--json`: fields with types, each with its meaning below it.
 
     A subclass declares both the document and its schema (`facevalue schema COMMAND`). Names of fields stay; a change of
     meaning raises `VERSION`.
@@ -82,7 +82,7 @@ D_co = TypeVar("D_co", bound=Document, covariant=True)
 
 @dataclass(frozen=True)
 class Output(Generic[D_co]):
-    """What a command returns.
+    """Result of a command.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class PlannedBlocks:
 
 @dataclass(frozen=True)
 class PlanDocument(Document):
-    """What a study takes in requests, tokens and cost, and what it can detect."""
+    """Requests, tokens and cost of a study, and what it can detect."""
 
     FORMAT: ClassVar[str] = "plan"
     study: str
@@ -96,7 +96,7 @@ class CountedBlock:
 
 @dataclass(frozen=True)
 class PaperPlanDocument(Document):
-    """What a paper says it asked (`plan --paper-table`)."""
+    """Questions that a paper says it asked (`plan --paper-table`)."""
 
     FORMAT: ClassVar[str] = "paper-plan"
     study: str

@@ -47,7 +47,7 @@ class StudyOfProfile:
 
 @dataclass(frozen=True)
 class ProfileDocument(Document):
-    """What several studies say of the same groups, judged at one level."""
+    """Results of several studies about the same groups, judged at one level."""
 
     FORMAT: ClassVar[str] = "profile"
     studies: tuple[StudyOfProfile, ...]

@@ -20,7 +20,7 @@ _SHOWN = {False: "differs", None: "-", True: "same"}
 
 @dataclass(frozen=True)
 class ReproduceDocument(Document):
-    """What a paper prints beside what was recomputed."""
+    """Figures that a paper prints beside those that were recomputed."""
 
     FORMAT: ClassVar[str] = "reproduce"
     study: str

@@ -220,7 +220,7 @@ def open_all(
 
 
 def unasked_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Which studies of each AUDIT among what was named have not begun, a sentence each."""
+    """Studies that each AUDIT among the places named has not begun, a sentence each."""
     return describe_unasked(place(text) for _, text in map(_split_label, texts))
 
 
@@ -236,7 +236,7 @@ def _split_label(text: str) -> tuple[str, str]:
 
 
 def _status(tallies: Mapping[str, ReplyTally]) -> Exit:
-    """Whether anything was measurable, or no model gave a valid answer."""
+    """Exit status: done if any model gave a valid answer, refused if none did."""
     return Exit.DONE if any(tally.valid for tally in tallies.values()) else Exit.REFUSED
 
 
@@ -259,7 +259,7 @@ def explain_measure(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
 
 
 def definition_lines(measure: ExplainedMeasure) -> Iterator[tuple[str, str]]:
-    """What there is to say of a measure: label and text, as `--explain` prints them."""
+    """Lines of a measure's definition: label and text, as `--explain` prints them."""
     lines = (
         ("equation", measure.equation),
         ("unit", measure.unit),

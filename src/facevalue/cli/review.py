@@ -37,7 +37,7 @@ class ReviewPacketDocument(Document):
 
 @dataclass(frozen=True)
 class ReviewDocument(ReviewResult, Document):
-    """What people said of a packet (`review --collect`)."""
+    """Answers of people to a packet (`review --collect`)."""
 
     FORMAT: ClassVar[str] = "review"
 

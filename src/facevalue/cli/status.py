@@ -30,7 +30,7 @@ _NODES = 20  # named at most
 
 @dataclass(frozen=True)
 class StatusDocument(Document):
-    """How far a run is."""
+    """Progress of a run."""
 
     FORMAT: ClassVar[str] = "status"
     run: str
@@ -68,7 +68,7 @@ class StatusDocument(Document):
 
 @dataclass(frozen=True)
 class AuditStatusDocument(Document):
-    """How far an audit is."""
+    """Progress of an audit."""
 
     FORMAT: ClassVar[str] = "audit-status"
     audit: str

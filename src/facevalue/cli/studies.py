@@ -16,7 +16,7 @@ from facevalue.studies.registry import StudyEntry
 
 @dataclass(frozen=True, slots=True)
 class DescribedStudy:
-    """What a study asks, is from, takes and lacks."""
+    """Description of a study: its questions, its paper, what it takes and what it lacks."""
 
     name: str
     title: str

@@ -37,7 +37,7 @@ class Actor:
         self._heard = time.monotonic()
 
     def hello(self) -> tuple[str, str]:
-        """Where it is, and its version of FaceValue."""
+        """Name of the worker's machine, and its version of FaceValue."""
         return socket.gethostname(), __version__
 
     def load(self, job: Job, silence: float, share: float) -> ModelFacts:

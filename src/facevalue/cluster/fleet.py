@@ -58,7 +58,7 @@ class RayFleet:
         return [*first, *more]
 
     def result(self, call: Any) -> Any:
-        """What a call returned."""
+        """Value that a call returned."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(call)
@@ -96,7 +96,7 @@ class RayFleet:
         return self._settings.workers or (1, max(fit, 1))
 
     def missing(self) -> str:
-        """What no node has."""
+        """Resources that no node has."""
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if any(all(has.get(kind, 0) >= need for kind, need in self._needs.items()) for has in alive):
             return ""

@@ -14,7 +14,7 @@ _MOST_WORKERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Where workers run, and what each of them needs."""
+    """Settings of workers: where they run, and what each of them needs."""
 
     address: str = "auto"
     """"auto" for the cluster that this machine belongs to, "local" for one of its own, "ray://HOST:PORT" or

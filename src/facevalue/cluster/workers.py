@@ -22,7 +22,7 @@ class WorkerDied(Exception):  # noqa: N818 - what happened, not an error of the 
 
 
 class Fleet(Protocol):
-    """What is used of Ray. A call is anything that can be a key."""
+    """Interface to the part of Ray that is used; a call is anything that can be a key."""
 
     def start(self) -> Any:
         """Ask for a worker; it gets its place when there is one."""
@@ -37,7 +37,7 @@ class Fleet(Protocol):
         ...
 
     def result(self, call: Any) -> Any:
-        """What an ended call returned; raises `WorkerDied`, or what the worker raised."""
+        """Value that an ended call returned; raises `WorkerDied`, or what the worker raised."""
         ...
 
     def kill(self, worker: Any) -> None:
@@ -49,7 +49,7 @@ class Fleet(Protocol):
         ...
 
     def missing(self) -> str:
-        """What a worker needs that no node has, for people; empty if one has it."""
+        """Resources that a worker needs and no node has, for people; empty if a node has all of them."""
         ...
 
 
@@ -139,7 +139,7 @@ class ClusterWorkers:
         self._hand_out()
 
     def wait(self, seconds: float) -> list[Receipt | Lost]:
-        """What has ended; waits so long at most for the first."""
+        """Wait for calls that end, at most so many seconds for the first; returns those that have ended."""
         until = self._clock() + seconds
         out = self._stop_all() if self._ending else []
         while not out and self._clock() < until:
@@ -259,7 +259,7 @@ class ClusterWorkers:
             raise RunError(f"The model there is not that of other nodes (unlike: {', '.join(unlike)}).")
 
     def _dead(self, seat: _Seat) -> str:
-        """Why a worker that says nothing counts as dead; empty if it lives."""
+        """Reason why a silent worker counts as dead; empty if it lives."""
         now = self._clock()
         if seat.waiting and now - seat.beat > self._settings.silent_seconds:
             return f"gave no sign of life for {self._settings.silent_seconds:g} s"

@@ -14,7 +14,7 @@ NULL_EDIT = "no change"
 
 @dataclass(frozen=True, slots=True)
 class GeneratorCapabilities:
-    """What a generator can do, as stated by its adapter.
+    """Capabilities of a generator, as stated by its adapter.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class PictureRequest(NamedTuple):
 
 
 class GeneratedPicture(NamedTuple):
-    """What became of a request for a picture.
+    """Result of a request for a picture.
 
     Attributes
     ----------
@@ -125,12 +125,12 @@ class PictureGenerator(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user typed to get it; holds no secret."""
+        """Name by which the user chose it; holds no secret."""
         ...
 
     @property
     def capabilities(self) -> GeneratorCapabilities:
-        """What it can do."""
+        """Capabilities of the generator."""
         ...
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -148,7 +148,7 @@ class PictureGenerator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GeneratorOptions:
-    """How to reach a server of pictures, or to load a pipeline of this machine, and how it is to draw.
+    """Options for reaching a server of pictures, or loading a local pipeline, and for drawing.
 
     Attributes
     ----------

@@ -93,12 +93,12 @@ class ImagesServer:
 
     @property
     def name(self) -> str:
-        """What the user typed to get it."""
+        """Name by which the user chose it."""
         return self._spec
 
     @property
     def capabilities(self) -> GeneratorCapabilities:
-        """What the server says that it can do; the first access may ask it.
+        """Capabilities that the server states; the first access may ask it.
 
         `seeds` means that it takes a seed, not that it was seen to draw the same picture again.
         """
@@ -111,7 +111,7 @@ class ImagesServer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of FaceValue's requests the server does not take; the first access may ask it."""
+        """Notes on parts of FaceValue's requests that the server does not take; the first access may ask it."""
         self._look_up_parameters()
         if any(SEED not in left_out for left_out in self._left_out.values()):
             seedless = ""

@@ -211,7 +211,7 @@ Scalar = str | int | float | bool
 
 
 class SentRequest(NamedTuple):
-    """What is sent: to which path, the bytes, and their media type."""
+    """Request as it is sent: its path, the bytes, and their media type."""
 
     path: str
     data: bytes
@@ -242,7 +242,7 @@ def checked_settings(spec: str, options: GeneratorOptions) -> dict[str, Scalar]:
 
 
 def is_setting(name: str) -> bool:
-    """Whether a parameter can be set: it is neither the study's nor FaceValue's own."""
+    """Return whether the user can set a parameter: it is neither the study's nor FaceValue's own."""
     return name not in _OURS
 
 
@@ -315,7 +315,7 @@ _REFERENCE = "#/components/schemas/"
 
 
 class Taken(NamedTuple):
-    """What one path takes.
+    """Parameters that one path takes.
 
     `offered`: whether there is such a path. `names`: its parameters; None where any may be sent, or it is not known.
     """

@@ -72,7 +72,7 @@ def checked_picture(image: object, name: str = "The picture") -> CheckedPicture:
 
 
 def _moves(data: bytes) -> bool:
-    """Whether a file is an animation; further frames are not decoded."""
+    """Return whether a file is an animation; further frames are not decoded."""
     with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
         return bool(getattr(picture, "is_animated", False))
 

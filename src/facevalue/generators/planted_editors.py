@@ -90,7 +90,7 @@ class Plant:
     factors: tuple[str, ...] = ()
 
     def is_met(self, levels: Mapping[str, str | None], seed: int) -> bool:
-        """Whether a picture with these levels is one that it meets; each level is drawn with a chance of one half."""
+        """Return whether it applies to a picture with these levels; each level is drawn with probability one half."""
         return all(
             (level := levels.get(name)) is not None and Stream(seed, f"{self.kind} {name}={level}").unit() < _MET
             for name in self.factors
@@ -219,7 +219,7 @@ def _is_skin(colours: Array) -> npt.NDArray[np.bool_]:
 
 
 def _away(height: int, width: int) -> Array:
-    """How far each pixel lies from the middle of the face: 1 on its outline."""
+    """Distance of each pixel from the middle of the face: 1 on its outline."""
     y, x = (np.mgrid[0:height, 0:width] + 0.5) / np.array([height, width])[:, None, None]
     return np.asarray(np.hypot((x - _FACE[0]) / _AXES[0], (y - _FACE[1]) / _AXES[1]))
 

@@ -77,7 +77,7 @@ def load(spec: str, options: GeneratorOptions | None = None, drawings: Source | 
 
 
 def kind_of(spec: str) -> Kind | None:
-    """What kind of pictures a generator makes, by its name alone: its adapter's `capabilities.kind`, for our own.
+    """Kind of pictures that a generator makes, by its name alone: its adapter's `capabilities.kind`, for our own.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def _own_sampling(request: Request) -> dict[str, Any]:
 
 
 def _unseen(request: Request, state: TaskState) -> str:
-    """Why a reply must be drawn, as too much of the probability was not listed; empty where it need not."""
+    """Reason why a reply must be drawn, as too much probability was not listed; empty where it need not be."""
     recorded = _to_recorded_reply(state)
     if isinstance(recorded, str) or recorded.probs is not None:
         return ""
@@ -121,7 +121,7 @@ def _estimate_answers(trials: AskedTrials, responses: list[Response]) -> dict[st
 
 @scorer(metrics=[])
 def reply(document: dict[str, Any]) -> Scorer:
-    """What the study's own parser reads: the answer as a number where the reply has one, else N."""
+    """Scorer by the study's own parser: the answer as a number where the reply has one, else N."""
     trials = trials_of(document)
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's

@@ -1,4 +1,4 @@
-"""What Inspect finds by the entry point: a task for each study, one for a file of one's own, and models."""
+"""Entry point for Inspect: a task for each study, one for a file of one's own, and models."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an edit changed in a picture, and what it left: places, structure, border and background after registration.
+"""Measures of an edit: places, structure, border and background that it changed or left, after registration.
 
 Editors move the frame by a few pixels or enlarge it by a few per cent, which a comparison pixel by pixel takes for a
 change of everything. Coarse by phase correlation, then fine by least squares with weights that local changes lose.
@@ -28,7 +28,7 @@ _NEARLY = 0.02  # pixels of the view, and what a zoom moves at its border: less 
 
 @dataclass(frozen=True)
 class Registration:
-    """How a picture lies on its source: a point of the source's at x from the middle lies at zoom * x + shift in it.
+    """Position of a picture on its source: a source point x from the middle lies at zoom * x + shift in the picture.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Registration:
         return float(np.hypot(self.across, self.down))
 
     def moves(self, shape: tuple[int, ...]) -> bool:
-        """Whether it moves anything in a view of this height and width."""
+        """Return whether it moves anything in a view of this height and width."""
         return self.distance > _NEARLY or abs(self.zoom - 1) * max(shape) / 2 > _NEARLY
 
     def align(self, values: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -220,7 +220,7 @@ class Edit:
 
     @cached_property
     def registration(self) -> Registration | None:
-        """How the picture lies on its source; None where nothing can be laid on anything."""
+        """Registration of the picture on its source; None where the two cannot be aligned."""
         return register_picture(self.source.lab[..., 0], self._plain[..., 0])
 
     @cached_property

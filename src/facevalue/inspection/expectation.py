@@ -1,4 +1,4 @@
-"""What an inspector is to look for in a picture, as lines of a prompt: what a study asks instead of a question."""
+"""Expectations that an inspector checks in a picture, as lines of a prompt in place of a question."""
 
 from dataclasses import dataclass, fields
 
@@ -9,7 +9,7 @@ _LONGEST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a picture shall show, and of whom; each is empty where it isn't known.
+    """Expected content of a picture, and its person; each field is empty where it isn't known.
 
     Attributes
     ----------

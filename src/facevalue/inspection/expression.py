@@ -24,7 +24,7 @@ _HAPPY = ("happ", "smil", "joy")
 
 
 class ExpressionAid:
-    """How far the perceived expression has changed from the source's, and whether towards a happy one.
+    """Distance of the perceived expression from the source's, and whether it moved towards a happy one.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class FaceReader:
 
     @property
     def model(self) -> str:
-        """What embeds, with its version or digest."""
+        """Name of the embedding model, with its version or digest."""
         return " ".join(str(self.facts[name]) for name in ("identity", "dlib", "identity_file") if name in self.facts)
 
     def face(self, view: PictureView) -> Face | None:

@@ -43,13 +43,13 @@ class ObjectsAid:
         return {"objects": self._detector.name}
 
     def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
-        """How many boxes are surely people."""
+        """Number of boxes that surely show people."""
         (scores,) = self._detector.persons([picture.picture])
         return {"persons": float(sum(score >= SURE for score in scores))}
 
 
 class AgreementAid:
-    """How well a picture agrees with texts, by CLIP or SigLIP."""
+    """Agreement of a picture with texts, by CLIP or SigLIP."""
 
     def __init__(self, model: "HFPictureText") -> None:
         self._model = model
@@ -91,7 +91,7 @@ class AgreementAid:
 
 
 class StructureAid:
-    """How alike a picture and its source are to a model of pictures."""
+    """Similarity of a picture and its source, by a model of pictures."""
 
     def __init__(self, model: "HFPictureEncoder") -> None:
         self._model = model
@@ -107,7 +107,7 @@ class StructureAid:
 
 
 class ClassifierAid:
-    """What a classifier perceives: an age, a gender or group, or something unsafe."""
+    """Output of a classifier: an age, a gender or group, or something unsafe."""
 
     def __init__(self, need: Need, model: "HFPictureClassifier") -> None:
         self._need, self._model = need, model
@@ -119,7 +119,7 @@ class ClassifierAid:
         return {self._need.value: self._model.name, f"{self._need.value}_weights": self._model.digest}
 
     def quantities(self, picture: PictureView, source: PictureView | None, expectation: Expectation) -> Numbers:
-        """What is perceived, and how far that is from the source."""
+        """Output of the classifier, and its distance from that for the source."""
         chances = self._chances(picture)
         if self._need is Need.UNSAFE:
             return {"unsafe": float(chances @ self._weights)}
@@ -133,7 +133,7 @@ class ClassifierAid:
 
 
 def _weights(need: Need, labels: tuple[str, ...], name: str) -> Vector:
-    """What each label counts: years of an age, 1 of something unsafe."""
+    """Weight of each label: years of an age, 1 for something unsafe."""
     if need is Need.AGE:
         ages = [age_of(label) for label in labels]
         if stray := next((label for label, age in zip(labels, ages, strict=True) if age is None), None):

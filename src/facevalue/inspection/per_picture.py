@@ -11,14 +11,14 @@ _MOST = 4096  # pictures
 
 
 class PerPicture(Generic[V]):
-    """What a model says of each picture, asked once as long as it is remembered."""
+    """Outputs of a model for pictures, each computed once as long as it is remembered."""
 
     def __init__(self, ask: Callable[[PictureView], V]) -> None:
         self._ask = ask
         self._outputs: Kept[str, tuple[V]] = Kept(_MOST)
 
     def __call__(self, view: PictureView) -> V:
-        """What it says of a picture."""
+        """Return the model's output for a picture."""
         output = self._outputs.get(view.digest)
         if output is None:
             output = (self._ask(view),)

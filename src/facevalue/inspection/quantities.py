@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Need(StrEnum):
-    """What a quantity takes besides the picture and what comes with FaceValue; the part of an inspector's name."""
+    """Requirement of a quantity beyond the picture and what comes with FaceValue; part of an inspector's name."""
 
     NOTHING = ""
     IDENTITY = "identity"

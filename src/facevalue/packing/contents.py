@@ -114,7 +114,7 @@ LIMITS, SUMMARY, CELLS, JUNIT = "limits.toml", "gate.md", "gate.csv", "gate.xml"
 def gate_files(
     pack: Sequence[PackedRun], limits: Path, baselines: Sequence[StoredRun], when: datetime
 ) -> tuple[str, dict[str, bytes]]:
-    """What the gate amounts to, in a sentence, and its files: the limits, a summary, every estimate, JUnit XML.
+    """Verdict of the gate in a sentence, and its files: the limits, a summary, every estimate, JUnit XML.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def _pictures(member: PackedRun) -> Iterator[tuple[str, bytes]]:
 
 
 def _last_end(pack: Sequence[PackedRun]) -> datetime:
-    """When the last of the runs ended, or began where none has ended: a pack of the same runs is the same."""
+    """Time when the last run ended, or began where none has ended, so that a pack of the same runs is the same."""
     return max(member.run.facts.end or member.run.facts.start for member in pack)
 
 

@@ -80,7 +80,7 @@ def _assessment(packed: PackedRun, row: Row) -> dict[str, str]:
 
 
 def _notes(pack: Sequence[PackedRun]) -> Iterator[str]:
-    """What limits each run."""
+    """Limitations of each run."""
     for packed in pack:
         for omission in packed.run.study.planned.left_out:
             yield f"{packed.run.study.name}: {omission.what} was not asked ({omission.why})."

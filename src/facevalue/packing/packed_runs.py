@@ -145,7 +145,7 @@ class PackedRun:
 
     @property
     def findings_counted(self) -> str:
-        """How many differences the page found, with their caveats."""
+        """Number of differences that the page found, with their caveats."""
         count = len(self.findings)
         text = f"{count:,} {'difference' if count == 1 else 'differences'} found"
         return f"{text}{counted_caveats(caveat_of(row['why']) for row in self.findings)}"
@@ -163,11 +163,11 @@ class PackedRun:
         return label_columns(self.estimates)
 
     def subject(self, row: Row) -> str:
-        """What an estimate is of: its levels, by label; empty if it is over all of them."""
+        """Subject of an estimate: its levels, by label; empty if it is over all of them."""
         return "; ".join(f"{name}: {row[name]}" for name in self.labels if row[name] is not None)
 
     def settings(self) -> dict[str, Any]:
-        """What was asked, of whom and how, without the places of files on the machine that asked; shards by digest."""
+        """Settings of the run, its model and its questions, without paths of the asking machine; shards by digest."""
         document = json.loads(json.dumps(to_document(self.run.facts), default=str))
         document["study"]["options"] = self.names.document(without_places(document["study"]["options"]))
         return {

@@ -54,7 +54,7 @@ class ZipMember(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it stands for a folder, which holds nothing itself."""
+        """True if it stands for a folder, which holds nothing itself."""
         return self.name.endswith("/")
 
 
@@ -168,7 +168,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _directory_place(file: IO[bytes]) -> tuple[int, int, int]:
-    """How many members the directory lists, where it begins and where it ends."""
+    """Number of members that the directory lists, and the places where it begins and ends."""
     size = file.seek(0, 2)
     file.seek(max(size - _END.size, 0))
     data = file.read(_END.size)
@@ -226,7 +226,7 @@ def _check_member(member: ZipMember, host: int, version: int, attributes: int) -
 
 
 def _local_end(file: IO[bytes], member: ZipMember) -> int:
-    """Where a member's bytes begin: its own header says what the directory says."""
+    """Start of a member's bytes; its own header must say what the directory says."""
     file.seek(member.place)
     data = file.read(_LOCAL.size)
     differs = DataError(f"{_quote(member.name)} is something else in its own header than in the directory")
@@ -245,7 +245,7 @@ def _local_end(file: IO[bytes], member: ZipMember) -> int:
 
 
 def _described_end(file: IO[bytes], member: ZipMember, end: int) -> int:
-    """Where a member ends: behind its bytes, or behind what is said of them there."""
+    """End of a member: after its bytes, or after the descriptor that follows them."""
     if not member.flags & _DESCRIBED_AFTER:
         return end
     file.seek(end)

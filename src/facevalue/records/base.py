@@ -60,7 +60,7 @@ _TEXTS = 2**20  # characters of a study's own file
 
 @dataclass(frozen=True)
 class StudyAsked:
-    """What was asked: enough to build the study again, and to see that it is the same."""
+    """Study that was asked: enough to build it again, and to check that it is the same."""
 
     study: str
     version: int

@@ -184,7 +184,7 @@ def _places(path: Path, samples: "Iterator[tuple[Key, Load]]") -> dict[Key, "tup
 
 
 def _thinks(config: Mapping[str, Any]) -> bool:
-    """Whether the model was to think before it replied."""
+    """Return whether the model was to think before it replied."""
     return config.get("reasoning_effort") not in (None, "none") or bool(config.get("reasoning_tokens"))
 
 
@@ -233,7 +233,7 @@ def _key(trial: str, epoch: str) -> Key | None:
 
 
 def _facts(spec: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Fact]:
-    """What was set besides what the study says, where the model was reached, and what asked in place of our solver.
+    """Settings besides the study's own, the address of the model, and the solver used in place of ours.
 
     Inspect leaves out of a log what it knows for a key; whatever else has the name of one is left out here.
     """
@@ -299,7 +299,7 @@ def _explain_unanswered(reason: str, log: str) -> RecordedReply | str:
 
 
 def _provider_message(output: object) -> str:
-    """What the provider said in place of an answer."""
+    """Message of the provider in place of an answer."""
     message = text_of(output.get("error")) if isinstance(output, Mapping) else None
     return (message or "the sample has no answer.").strip()[:500]
 

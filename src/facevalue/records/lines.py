@@ -18,7 +18,7 @@ _ID = re.compile(r"(\d{1,19})-(\d{1,3})-([0-9a-f]{16})-([0-9a-f]{16})", re.ASCII
 
 
 class CustomId(NamedTuple):
-    """What the id of a request says: which trial, which repeat, what is shown and said, and who is asked."""
+    """Content of a request's id: trial, repeat, digest of what is shown and said, and model."""
 
     trial: int
     repeat: int

@@ -68,11 +68,11 @@ class RecordModel:
         self._asked = AskedModel(self.name, deployed=True)
 
     def settings(self) -> Mapping[str, Fact]:
-        """Who wrote the answers down, and what changes them."""
+        """Settings of the records: who wrote them, and what changes the answers."""
         return dict(self._facts)
 
     def findings(self) -> Mapping[str, Fact]:
-        """What the records say of themselves, and which models the replies name."""
+        """Findings that the records state, and the models that the replies name."""
         facts: dict[str, Fact] = {}
         for record in self._records:
             for name, fact in record.findings.items():
@@ -85,7 +85,7 @@ class RecordModel:
         """Nothing to release."""
 
     def warnings(self, *, resumed: bool = False) -> list[str]:
-        """What of the records was not taken, or is odd, as sentences; `resumed`: whether answers were stored before."""
+        """Warnings about records that were not taken or are odd; `resumed`: whether answers were stored before."""
         out = []
         if (left := len(self._places) - len(self._used)) and not resumed:
             out.append(f"{left:,} recorded answers are to nothing that the study asks here: left out.")
@@ -174,7 +174,7 @@ class RecordModel:
         self._others += bool(unlike)
 
     def _is_log(self) -> bool:
-        """Whether the records say themselves who was asked, so that each answer was compared with that already."""
+        """Return whether the records name the model that was asked, so that each answer was compared with it."""
         return self._records[0].study_asked is not None
 
 

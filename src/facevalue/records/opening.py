@@ -1,4 +1,4 @@
-"""Which reader opens a file of recorded answers."""
+"""Choice of the reader that opens a file of recorded answers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -24,7 +24,7 @@ from facevalue.errors import ModelSpecError
 
 
 class Target(NamedTuple):
-    """Where a model is, and which environment variable holds the key for it."""
+    """Address of a model, and the environment variable that holds its key."""
 
     url: str
     model: str
@@ -91,7 +91,7 @@ class UnreachableError(Exception):
 
 
 class BrokenReplyError(Exception):
-    """What a server sent is no reply that could be used."""
+    """Error for a server's message that is no usable reply."""
 
 
 class RawReply(NamedTuple):
@@ -103,7 +103,7 @@ class RawReply(NamedTuple):
 
 
 class Connections:
-    """How a server is reached: over which proxy, with which certificates, headers and cookies.
+    """Connections to a server: its proxy, certificates, headers and cookies.
 
     `url`: base address. `headers`: sent with each request. `tls`: verifies the server, and a proxy. `largest`: bytes of
     a reply, unpacked, beyond which it is refused while it arrives.
@@ -282,7 +282,7 @@ class _Exchange:
             sending.cancel()
 
     async def has_surplus(self) -> bool:
-        """Whether anything but ends of lines follows a reply, while the server closes the connection."""
+        """Return whether anything but ends of lines follows a reply while the server closes the connection."""
         surplus = bytearray(self._parser.trailing_data[0])
         try:
             async with asyncio.timeout(_LINGER):

@@ -23,7 +23,7 @@ _EACH = 2
 
 
 def requests_at_once(width: int) -> int:
-    """How many requests can be on their way at once: as many as wanted, or as the process may hold connections.
+    """Number of requests that can be open at once: as many as wanted, or as the process may hold connections.
 
     The limit of the process (`ulimit -n`) is raised as far as the system lets it be.
 
@@ -275,7 +275,7 @@ class Pool(Generic[C]):
         self._silent = 0
 
     def _is_held_up(self) -> bool:
-        """Whether the loop has not answered: counted in looks, as clocks run on while a process is stopped."""
+        """Return whether the loop has not answered: counted in checks, as clocks run on while a process is stopped."""
         return self._patience is not None and self._silent * _HEARTBEAT > self._patience
 
     def _main(self) -> None:

@@ -113,7 +113,7 @@ _NEVER = frozenset({401, 402, 404, 405, 407, 408, 425, 429})
 
 
 def is_refusal(payload: object, status: int | None = None) -> bool:
-    """Whether what a provider says in place of a reply is that it declines to answer, and not that it failed.
+    """Return whether what a provider says in place of a reply is a refusal to answer rather than a failure.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def is_refusal(payload: object, status: int | None = None) -> bool:
 
 
 def is_withheld_end(word: str) -> bool:
-    """Whether a reply was withheld, by the word with which it ended (`finish_reason`, `stop_reason`).
+    """Return whether a reply was withheld, by the word with which it ended (`finish_reason`, `stop_reason`).
 
     Examples
     --------
@@ -182,7 +182,7 @@ def checked_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def holds_words(text: str | None, words: Sequence[str]) -> bool:
-    """Whether a text holds any of the user's own words for a refusal, whatever their case.
+    """Return whether a text holds any of the user's own words for a refusal, ignoring case.
 
     Examples
     --------

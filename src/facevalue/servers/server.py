@@ -34,7 +34,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long to wait before a request is sent again, and by which clock."""
+    """Waiting times before a request is sent again, and the clock that they are measured by."""
 
     first: float = 1.0
     longest: float = 60.0
@@ -89,7 +89,7 @@ class Failure(Exception):  # noqa: N818 - not every failure of a request is an e
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the server declined to answer, as opposed to failing at it: it would decline again."""
+        """True if the server declined to answer rather than failed at it: it would decline again."""
         return self.connected and is_refusal(self.text if self.payload is None else self.payload, self.status)
 
 
@@ -254,7 +254,7 @@ def _error_of(value: object) -> tuple[str, str | None]:
 
 
 def _complaint(entry: object) -> str:
-    """What a server that checks each field (FastAPI) says of one: "num_inference_steps: Input should be ..."."""
+    """Message of a server that checks each field (FastAPI): "num_inference_steps: Input should be ..."."""
     if not isinstance(entry, dict) or not isinstance(text := entry.get("msg"), str):
         return ""
     place = entry.get("loc")

@@ -1,1 +1,1 @@
-"""What is shown: pictures from files or drawn, pairs, forms, scenes, and lists of them."""
+"""Stimuli: pictures from files or drawn, pairs, forms, scenes, and lists of them."""

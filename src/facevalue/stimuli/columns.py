@@ -62,7 +62,7 @@ class Column:
 
     @property
     def tells_cue(self) -> bool:
-        """Whether its level follows from what was changed, so that the words for that name it, too."""
+        """True if its level follows from what was changed, so that the words for that name the level as well."""
         return self.level_of is not _nothing
 
 

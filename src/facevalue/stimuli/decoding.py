@@ -68,5 +68,5 @@ def eight_bits(image: "Picture") -> "Picture":
 
 
 def has_sixteen_bits(data: bytes) -> bool:
-    """Whether a file is a PNG with 16 bits a channel."""
+    """Return whether a file is a PNG with 16 bits a channel."""
     return data.startswith(b"\x89PNG\r\n\x1a\n") and data[_DEPTH : _DEPTH + 1] == b"\x10"

@@ -98,7 +98,7 @@ class PortraitSource:
 
 
 def change_and_framing(attribute: str | None, variation: str | None) -> tuple[tuple[str, str] | None, str | None]:
-    """What is changed in a picture, and its framing where that is not the change's own."""
+    """Change made in a picture, and its framing where that is not the change's own."""
     if attribute is None or variation is None:
         return None, None
     return (None, variation) if (attribute, variation) == CONTROL else ((attribute, variation), None)
@@ -137,5 +137,5 @@ def _draw(batch: tuple[Path, list[tuple[Identity, tuple[str, str] | None, str | 
 
 
 def default_cache() -> Path:
-    """Where drawn portraits are kept between runs."""
+    """Folder where drawn portraits are kept between runs."""
     return cache_folder() / "portraits"

@@ -253,7 +253,7 @@ def _looks(species: str) -> list[SpeciesLook]:
 
 
 def presentations(species: str) -> tuple[str | None, ...]:
-    """How a species is drawn."""
+    """Presentations in which a species is drawn."""
     return (None,) if species == "murloc" else (WOMAN, MAN)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a manifest: all of it at once, counted, the first rows of each kind named."""
+"""Faults in the rows of a manifest: all at once, counted, with the first rows of each kind named."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def forms(
 
 
 def _filled_in(attributes: Mapping[str, Sequence[str]], count: int, seed: int, filled: int) -> Iterator[dict[str, str]]:
-    """What is filled in of so many forms, as `forms` draws it."""
+    """Entries of so many forms, as `forms` draws them."""
     labels = tuple(attributes)
     if count < 1:
         raise DataError(f"At least 1 form must be drawn up, not {count}.")

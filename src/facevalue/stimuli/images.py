@@ -131,7 +131,7 @@ def read_header(data: bytes, name: str) -> Header:
 
 
 def _cut_off(data: bytes, kind: str) -> bool:
-    """Whether a file may be truncated, which `verify` tells of PNG and WebP alone; decoding it says whether it is."""
+    """Return whether a file may be truncated: `verify` finds that in PNG and WebP alone, decoding settles it."""
     if kind == "image/jpeg":
         return data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")  # no end of the image after the last scan
     return kind == "image/gif"

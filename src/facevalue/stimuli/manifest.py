@@ -254,7 +254,7 @@ def of_making(names: Sequence[str], columns: Sequence[Column]) -> list[str]:
 
 
 def made_kind(path: Path) -> Kind:
-    """What kind of pictures a manifest that FaceValue made says all of its pictures are; else `UNSTATED`.
+    """Kind that a manifest made by FaceValue states for all of its pictures; else `UNSTATED`.
 
     A file that cannot be read says nothing here: whoever reads it for its pictures says what is wrong with it.
     """
@@ -399,7 +399,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _flat(kind: pa.DataType) -> bool:
-    """Whether a column of this type has one plain value a row; extension types have none that anyone else knows."""
+    """Return whether a column of this type has one plain value a row; extension types that others define have none."""
     if isinstance(kind, pa.DictionaryType):
         return _flat(kind.value_type)
     readable = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)

@@ -80,7 +80,7 @@ def _numbers(stem: str) -> list[tuple[tuple[int, int, int], str, str]]:
 
 
 def _may_be_ages(of_paths: Mapping[str, tuple[str, str]]) -> bool:
-    """Whether numbers at one place are all between the ages of people, and don't count."""
+    """Return whether the numbers at one place are all plausible ages of people, and do not count files."""
     if not all(_NUMBER.fullmatch(number) and YOUNGEST <= int(number) <= OLDEST for number, _ in of_paths.values()):
         return False
     alike: dict[str, set[int]] = {}
@@ -127,7 +127,7 @@ def sets_in(groups: Mapping[str, Words], rests: Mapping[str, Words]) -> dict[str
 
 
 def _tells_apart(sets: Mapping[str, str], groups: Mapping[str, Words]) -> bool:
-    """Whether next to no set has a group twice, and most pictures are beside others."""
+    """Return whether hardly any set has a group twice, and most pictures are beside others."""
     kinds = Counter((sets[path], group) for path, group in groups.items())
     twice = sum(count for count in kinds.values() if count > 1)
     return twice <= MOST_TWICE * len(sets) and _mates(sets) * 2 >= len(sets) and all(groups.values())
@@ -402,7 +402,7 @@ class _Names:
 def _units(
     paths: Sequence[str], columns: Sequence[Column], phrases: Mapping[str, Phrases]
 ) -> dict[str, tuple[str, str]]:
-    """Whose picture each is, and what was changed: a folder each, a folder per change, or a name that goes on."""
+    """Unit of each picture, and what was changed: a folder each, a folder per change, or a name that goes on."""
     unit = next((column for column in columns if column.role == "unit"), None)
     if unit is None:
         return {}
@@ -462,7 +462,7 @@ def _without_base(stem: str, base: frozenset[str]) -> str:
 
 
 def _level(cue: str, column: Column, phrases: Phrases, out: Guess) -> str:
-    """What was changed in the study's own words; as in the name of the file where it has none."""
+    """Level of the change in the study's own words; as in the name of the file where the study has none."""
     if not cue:
         return column.base
     hits = matches(words_of(cue), phrases)

@@ -106,7 +106,7 @@ def read_pata(
 
 
 def missing_photographs(path: Path, scenes: Sequence[str], pictured: pl.DataFrame) -> str:
-    """What the list has and a folder has not, for people; empty if nothing. Many of PATA's links have died."""
+    """Photographs that the list has and a folder has not, for people; empty if none. Many of PATA's links have died."""
     listed = read_pata_list(path, scenes)
     missing = listed.filter(~pl.col("image").is_in(pictured["image"].to_list()))
     if not missing.height:

@@ -43,7 +43,7 @@ _NEAR = 0.6  # from which a spelling is taken for the one that was meant
 
 @dataclass(frozen=True)
 class Levels:
-    """What a field may stand for.
+    """Levels that a field may stand for.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Segment(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """Why a path does not match: how many fields do, how near the next one is to a level, and a sentence."""
+    """Mismatch of a path: how many fields match, how near the next one is to a level, and a sentence."""
 
     fields: int
     nearness: float
@@ -174,7 +174,7 @@ class PathPattern:
         return Misfit(len(self.fields), 0.0, f"could be {' or '.join(levels)}")
 
     def _context_of(self, reading: Reading) -> Reading:
-        """What levels of further fields may depend on."""
+        """Fields read so far that the levels of further fields may depend on."""
         return reading if self._nested else ()
 
     def _table(self, name: str, within: Reading) -> dict[str, str]:
@@ -230,7 +230,7 @@ class PathPattern:
         return tuple(readings)
 
     def _cuts(self, fields: Fields, text: str) -> Iterator[tuple[str, str, bool]]:
-        """Where the first field may end: its text, what follows, and whether a separator divides the two."""
+        """Possible ends of the first field: its text, what follows, and whether a separator divides the two."""
         name, after = fields[0]
         if len(fields) == 1:
             if text.lower().endswith(after.lower()):

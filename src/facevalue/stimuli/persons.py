@@ -45,7 +45,7 @@ class ListedPersons:
 
     @property
     def unit(self) -> str:
-        """What is sampled, and how many there are, in a sentence.
+        """Sampled unit, and the number of units, in a sentence.
 
         Examples
         --------

@@ -43,7 +43,7 @@ class PictureFacts(NamedTuple):
 
     @property
     def is_turned(self) -> bool:
-        """Whether its EXIF says that it is to be turned before it is looked at."""
+        """True if its EXIF says that it is to be turned before it is looked at."""
         return self.turn != _UPRIGHT
 
 

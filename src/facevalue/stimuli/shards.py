@@ -210,7 +210,7 @@ def _open_shard(path: Path) -> pq.ParquetFile:
 
 @contextmanager
 def _readable(path: Path, name: str) -> Iterator[None]:
-    """What damage does to the libraries that read shards, in one sentence."""
+    """Turn errors of the libraries that read shards into one sentence about the damage."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, LookupError, StopIteration, pl.exceptions.PolarsError) as error:

@@ -159,7 +159,7 @@ def _metadata(path: Path) -> pl.DataFrame:
 
 
 def _read_captions(frame: pl.DataFrame, left_out: list[tuple[str, str]]) -> Listing:
-    """What the captions say, and columns beside them; images of which both say nothing or not the same are left out."""
+    """Levels in the captions and their columns; images on which both say nothing or differ are left out."""
     captions = frame["caption"].drop_nulls().unique()
     parsed_captions = [(text, *levels) for text in captions if (levels := parse_caption(text))]
     readings = pl.DataFrame(parsed_captions, dict.fromkeys(("caption", *Caption._fields), pl.String()), orient="row")

@@ -111,7 +111,7 @@ def _listing(rows: list[tuple[str, ...]], factors: tuple[str, ...], left_out: li
 
 
 def _count_omitted(left_out: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """How many files are left out for each reason."""
+    """Number of files that are left out for each reason."""
     paths: dict[str, list[str]] = {}
     for path, reason in left_out:
         paths.setdefault(reason, []).append(path)

@@ -47,7 +47,7 @@ class PictureAlbum(Protocol):
 
 
 def path_of(digest: str, media_type: str) -> str:
-    """Where a picture lies, relative to what the album belongs to.
+    """Path of a picture, relative to what the album belongs to.
 
     Raises
     ------

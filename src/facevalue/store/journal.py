@@ -51,7 +51,7 @@ class OutcomeNotes:
         self._objects.create(_key(request), json.dumps(outcome).encode())
 
     def read(self, request: object) -> Mapping[str, object] | None:
-        """What an earlier session wrote down of this request; None if nothing, or nothing that can be read."""
+        """Return what an earlier session noted of this request; None if nothing, or nothing that can be read."""
         if self._keys is None:
             self._keys = {note.key for note in self._objects.list(_FOLDER)}
         if (key := _key(request)) not in self._keys:

@@ -94,7 +94,7 @@ class Lease:
 
     @property
     def lost(self) -> bool:
-        """Whether another process drives the run by now."""
+        """True if another process drives the run by now."""
         return self._refused
 
     def __enter__(self) -> Self:
@@ -185,7 +185,7 @@ def _machine() -> str:
 
 
 def _is_dead(holder: dict[str, Any]) -> bool:
-    """Whether it was a process of this machine that is no more."""
+    """Return whether the holder was a process of this machine that no longer exists."""
     pid = holder.get("pid")
     if holder.get("machine") != _machine() or not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
         return False

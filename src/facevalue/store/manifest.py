@@ -51,7 +51,7 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a run got, when one of its sessions last ended or began; not updated in between."""
+    """Counts of a run's requests when its last session ended or began; not updated in between."""
 
     requests: int = 0
     """Requests of the run: trials x repeats, without re-asks."""
@@ -87,7 +87,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class RunManifest:
-    """What `run.toml` holds. No secret is among it."""
+    """Content of `run.toml`, without secrets."""
 
     study: str
     """Name of the study."""
@@ -157,7 +157,7 @@ class RunManifest:
 
     @property
     def replayed(self) -> bool:
-        """Whether the answers had been recorded before the run."""
+        """True if the answers had been recorded before the run."""
         return self.model.startswith("replay/") or RECORDED_BY in self.model_settings
 
 
@@ -294,7 +294,7 @@ def without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_run(folder: Path) -> str:
-    """What is wrong with a folder of no run, and which is meant instead, as far as that can be seen."""
+    """Message for a folder that is no run's, with the folder that was probably meant."""
     if not folder.exists():
         return f"There is no folder {folder}.{nearest(folder)}"
     message = f"{folder} is not the folder of a run: it has no {MANIFEST}."

@@ -384,7 +384,7 @@ def _said(error: Exception) -> str:
 
 
 def _for_good(error: Exception) -> bool:
-    """Whether trying again is no use."""
+    """Return whether an error is permanent, so that trying again is no use."""
     is_final = isinstance(error, PermissionError) or type(error).__name__ in (
         "UnauthenticatedError", "PermissionDeniedError", "NotSupportedError", "InvalidPathError",
     )  # fmt: skip

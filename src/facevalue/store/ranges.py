@@ -71,7 +71,7 @@ class _Unit:
 
     @property
     def can_spare_texts(self) -> bool:
-        """Whether it is known without its texts that each reply has one: a row without may be one that cannot count.
+        """True if each reply is known to have a text without reading any: a row without one may not count.
 
         One that is too long to count is known when it is read.
         """
@@ -118,7 +118,7 @@ class RunRanges:
 
     @property
     def checked(self) -> tuple[int, int]:
-        """How many units came whole, with the digest that they were stored with, and of how many."""
+        """Number of units that came whole with the digest that they were stored with, and number of all units."""
         return sum(unit.is_checked for unit in self._units.values()), len(self._units)
 
     def add(self, units: Sequence[ListedObject], place: Callable[[ListedObject, bytes], Path]) -> None:
@@ -238,12 +238,12 @@ def read_in_place(folder: Path, ranges: RunRanges) -> None:
 
 
 def is_in_place(folder: Path) -> bool:
-    """Whether the shards of a folder hold only what was asked for."""
+    """Return whether the shards of a folder hold only the parts that were read."""
     return folder in _BY_FOLDER
 
 
 def checked_units(folder: Path) -> tuple[int, int]:
-    """How many shards of a folder came whole, with the digest that they were stored with, and of how many in place."""
+    """Number of shards of a folder that came whole with their stored digest, and number of all read in place."""
     ranges = _BY_FOLDER.get(folder)
     return (0, 0) if ranges is None else ranges.checked
 

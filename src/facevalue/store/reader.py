@@ -137,7 +137,7 @@ def count_drawn(folder: Path) -> int:
 
 
 def commonest_failure(folder: Path) -> str:
-    """What most of the requests that failed, and were not answered since, failed with; empty if none did."""
+    """Most frequent error of the requests that failed and were not answered since; empty if none failed."""
     failed = scan_responses(folder).filter(pl.col("status") == "error", pl.col("error").is_not_null())
     counted = (
         failed.group_by("error").agg(pl.len(), pl.col("trial").min()).sort("len", "trial", descending=[True, False])

@@ -102,7 +102,7 @@ def _check(data: bytes, name: str, objects: Objects) -> None:
 
 
 def cached_folder(kind: str, url: str, key: str) -> Path:
-    """Where the copy of something under a URL lies on this machine: by its kind, and the digest of its key."""
+    """Local folder for the copy of something under a URL: by its kind, and the digest of its key."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", url)[-60:].strip("-.")
     return cache_folder() / kind / f"{readable}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
@@ -114,7 +114,7 @@ def make_private(folder: Path) -> None:
 
 
 def _folder_of(url: str) -> Path:
-    """Where the lists and pictures under a URL lie on this machine."""
+    """Local folder for the lists and pictures under a URL."""
     folder = cached_folder("pictures", url, url)
     make_private(folder)
     return folder
@@ -138,7 +138,7 @@ _PLACE = re.compile(rb"facevalue\.sha256.{1,4}?([0-9a-f]{64})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class UnitFacts:
-    """What a stored unit says of itself."""
+    """Facts that a stored unit states about itself."""
 
     key: str
     run: str
@@ -192,7 +192,7 @@ def checked(data: bytes, key: str, name: str, run: str) -> UnitFacts:
 
 
 def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) -> UnitFacts | None:
-    """What a unit says of itself, read from its end; None if it is not there."""
+    """Facts about a unit, read from its end; None if it is not there."""
     if size is None:
         listed = objects.head(key)
         size = None if listed is None else listed.size
@@ -207,7 +207,7 @@ def unit_facts(objects: Objects, key: str, run: str, size: int | None = None) ->
 
 
 def unit_facts_of(end: bytes, key: str, objects: Objects, run: str) -> UnitFacts:
-    """What a unit says of itself at its end; one that is not of this run, or was written otherwise, is named."""
+    """Facts about a unit from its end; raises an error that names a unit of another run or format."""
     return _facts(end, key, objects.called(key), run)
 
 
@@ -245,7 +245,7 @@ def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
 
 
 def listed_units(objects: Objects, names: Iterable[str] = ()) -> list[ListedObject]:
-    """What is stored, also those that are known and that a listing does not show yet; a stranger is named."""
+    """List stored units, also known ones that a listing does not show yet; an error names a stray object."""
     listed = objects.list(RESPONSES_FOLDER)
     for key in sorted({f"{RESPONSES_FOLDER}/{name}" for name in names} - {unit.key for unit in listed}):
         if KEY.fullmatch(key) and (late := objects.head(key)) is not None:

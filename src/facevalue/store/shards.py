@@ -41,7 +41,7 @@ class Shard:
 
 
 def shard_path(folder: Path, number: int, digest: str) -> Path:
-    """Where the shard with this number and content lies."""
+    """Path of the shard with this number and content."""
     return folder / RESPONSES_FOLDER / f"part-{number:08d}-{digest}.parquet"
 
 

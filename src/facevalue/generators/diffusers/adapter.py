@@ -106,7 +106,7 @@ class DiffusersGenerator:
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """Which pipelines did not take the batch that was asked for."""
+        """Pipelines that did not take the batch that was asked for."""
         return {"one_at_a_time": " ".join(self._unforeseen)} if self._unforeseen else {}
 
     def generate(self, requests: Iterable[PictureRequest]) -> Iterator[GeneratedPicture]:
@@ -128,7 +128,7 @@ class DiffusersGenerator:
         del self._pipelines, self._readers
 
     def _one_at_a_time(self) -> dict[bool, str]:
-        """Why pictures from texts (False) or edits (True) are made one at a time, a sentence each where they are."""
+        """Reasons why pictures from texts (False) or edits (True) are made one at a time, where they are."""
         reasons = {}
         for edits, pipeline in ((False, self._pipelines.generate), (True, self._pipelines.edit)):
             kind = type(pipeline)

@@ -151,7 +151,7 @@ def _fits(value: object, types: Collection[type]) -> bool:
 
 
 def rewrites(kind: type, settings: Mapping[str, Setting]) -> bool:
-    """Whether the user has asked a pipeline to rewrite prompts."""
+    """Return whether the user has asked a pipeline to rewrite prompts."""
     takes = parameters(kind)
     return any(settings.get(name, False) not in (off, False) for name, off in REWRITERS.items() if name in takes)
 

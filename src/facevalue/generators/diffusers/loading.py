@@ -141,7 +141,7 @@ class _MissingWeights(logging.Handler):
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device has not memory enough."""
+    """Return whether an error says that a device has run out of memory."""
     import torch  # noqa: PLC0415
 
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
@@ -150,7 +150,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def _folder(path: str) -> Path:
-    """Where a pipeline's files are: its folder, or its place in the hub's cache."""
+    """Folder of a pipeline's files: the one named, or its place in the hub's cache."""
     import diffusers  # noqa: PLC0415
 
     folder = Path(path).expanduser()

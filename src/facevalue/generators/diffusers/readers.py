@@ -1,4 +1,4 @@
-"""What the tokenizers of a pipeline read of a prompt, and what they would cut.
+"""Tokenizers of a pipeline: the part of a prompt that they read, and the part that they would cut.
 
 Pipelines shorten a text that is too long and go on, with a warning at most. How long is too long differs by tokenizer,
 family and template; so nothing is computed beforehand: each tokenizer is watched while the pipeline itself calls it,
@@ -23,7 +23,7 @@ class PromptReading(NamedTuple):
     excess: str
 
     def about(self, prompt: str) -> bool:
-        """Whether the text has a prompt in it: some pipelines put it in lower case, or take blanks away around it."""
+        """Return whether the text contains a prompt; case and blanks around it are ignored: pipelines change them."""
         return prompt.casefold().strip() in self.text.casefold()
 
 

@@ -106,7 +106,7 @@ class Skin:
 
     @property
     def dark(self) -> bool:
-        """Whether marks must be lighter, not darker, to be seen well."""
+        """True if marks must be lighter, not darker, to be seen well."""
         return lightness(self.fill) < 0.42
 
 
