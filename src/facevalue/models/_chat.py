@@ -147,7 +147,7 @@ _PLACE: Part = {"picture": 0}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Which of the parameters that servers disagree on this one takes."""
+    """Parameters that this server takes, of those on which servers differ."""
 
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """What the token limit is called."""
@@ -373,7 +373,7 @@ def read(payload: Mapping[str, object]) -> ServerReply:
 
 
 def _outside(choice: Mapping[str, object]) -> dict[str, object]:
-    """What a choice says besides its message and its tokens."""
+    """Content of a choice besides its message and its tokens."""
     return {name: value for name, value in choice.items() if name not in ("message", "logprobs")}
 
 
@@ -391,12 +391,12 @@ def _served_by(payload: Mapping[str, object]) -> str:
 
 
 def is_nothing(text: str | None, tokens: int | None) -> bool:
-    """Whether a reply is a fault of its server's: without a text, and without a token that was paid for."""
+    """Return whether a reply is a fault of its server's: no text, and no token that was paid for."""
     return not text and (tokens == 0 or (text is None and tokens is None))
 
 
 def _message_texts(message: Mapping[str, object]) -> tuple[str | None, str | None, str]:
-    """What a message says, what it declines with, and where it keeps what was thought (empty if nowhere).
+    """Text and refusal of a message, and the field that holds what was thought (empty if none does).
 
     Raises
     ------

@@ -19,7 +19,7 @@ _KEPT_BYTES = 128 * 2**20
 
 
 class EncodedStimuli(Generic[Content]):
-    """What requests show, loaded and encoded once for as long as it is asked about."""
+    """Stimuli of requests, loaded and encoded once for as long as they are asked about."""
 
     def __init__(self, encode: Callable[[tuple[Image, ...]], Content]) -> None:
         self._encode = encode

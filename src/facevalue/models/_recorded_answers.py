@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """What holds recorded answers."""
+    """Source of recorded answers: its place, and how it is read."""
 
     path: Path
     """The run folder or file."""

@@ -66,7 +66,7 @@ class EncodedRequest(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How one try of a request is sent."""
+    """Form in which one try of a request is sent."""
 
     sampling: Sampling
     """As the request says, with room for thinking."""
@@ -112,7 +112,7 @@ class Served(ABC, Generic[C, P]):
 
     @abstractmethod
     def _resource(self) -> AbstractAsyncContextManager[C]:
-        """What every request needs, such as connections; lives as long as an event loop."""
+        """Resource that every request needs, such as connections; lives as long as an event loop."""
 
     @abstractmethod
     def _encode(self, images: Sequence[Image]) -> Sequence[P]:
@@ -141,7 +141,7 @@ class Served(ABC, Generic[C, P]):
 
     @property
     def name(self) -> str:
-        """What the user typed to get this model."""
+        """Name by which the user chose this model."""
         return self._spec
 
     def _changed_settings(self) -> dict[str, str | int | float | bool]:
@@ -156,7 +156,7 @@ class Served(ABC, Generic[C, P]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the server does not take of what is sent, and whether fewer requests are on their way at once."""
+        """Notes on what the server does not take of what is sent, and on requests limited to fewer at once."""
         sampling, effort = self._sampling, self._options.reasoning_effort
         values = {
             "temperature": f"{sampling.temperature:g}",
@@ -186,7 +186,7 @@ class Served(ABC, Generic[C, P]):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the server turns out to do, found by a few tiny requests on first access.
+        """Capabilities of the server, found by a few tiny requests on first access.
 
         `seeds` means that the server takes a seed, not that it was seen to reproduce a reply. Whether a system
         message is honoured can't be seen from outside and is taken for granted. More than two images a request are
@@ -310,7 +310,7 @@ class Served(ABC, Generic[C, P]):
             return refused_by_words(reply, self._options.refusal_words), latency
 
     def _declines(self, failure: Failure) -> bool:
-        """Whether the server declined to answer, in a form that is known or in the user's words."""
+        """Return whether the server declined to answer, in a known form or in the user's words."""
         return failure.is_refusal or (failure.connected and holds_words(failure.text, self._options.refusal_words))
 
     def _limit_tokens(self, sampling: Sampling) -> Sampling:
@@ -345,7 +345,7 @@ class Served(ABC, Generic[C, P]):
         )
 
     def _sent_besides(self, failure: Failure) -> str:
-        """Which parameters were sent with a request that was rejected; empty for other failures."""
+        """Parameters that were sent with a rejected request; empty for other failures."""
         names = ("temperature", "top_p", self._dialect.limit, "seed")
         left_out = {self._dialect.limit if name == LIMIT else name for name in self._dialect.left_out}
         sent = [name for name in names if name not in left_out]
@@ -375,7 +375,7 @@ class Served(ABC, Generic[C, P]):
         return None
 
     async def _honours(self, resource: C, way: Way) -> bool:
-        """Whether replies are what no model says by itself; most servers ignore what they don't know."""
+        """Return whether replies are what no model says by itself: most servers ignore parameters they don't know."""
         for texts in PROBES:
             try:
                 reply, _ = await self._ask(resource, _choice(texts, way, self._sampling), probing=True)
@@ -402,7 +402,7 @@ def thinking_tokens(options: ModelOptions) -> int:
 
 
 def _is_constrained(request: Request) -> bool:
-    """Whether a reply is to be constrained; one whose probabilities are read never is."""
+    """Return whether a reply is to be constrained; one whose probabilities are read never is."""
     return request.constrain and not request.exact and bool(request.question.options)
 
 

@@ -38,7 +38,7 @@ class Preferences:
         self._known: dict[tuple[str, ...], float] = {}
 
     def preference(self, group: str, level: str, scenario: str, activity: str) -> float:
-        """How much a level is preferred in a scenario: half of it whatever the activity."""
+        """Preference for a level in a scenario; half of it is the same whatever the activity."""
         key = (group, level, scenario, activity)
         if key not in self._known:
             if self._effect == 0 or self._uniform("pair none", group, level) < self._none:
@@ -90,5 +90,5 @@ class Preferences:
 
 
 def is_pair(levels: tuple[str, ...]) -> bool:
-    """Whether options are those of a question about two people, or have a right answer."""
+    """Return whether options are those of a question about two people, or have a right answer."""
     return levels in (PAIR, FOUR) or RIGHT in levels

@@ -222,27 +222,27 @@ class Writer:
 
 
 def is_comparison(levels: tuple[str, ...]) -> bool:
-    """Whether options are those of a yes-no question."""
+    """Return whether options are those of a yes-no question."""
     return levels == YES_NO
 
 
 def is_form(request: Request) -> bool:
-    """Whether a request asks for a form."""
+    """Return whether a request asks for a form."""
     return request.question.factors.get(FIELDS) is not None
 
 
 def is_statement(request: Request) -> bool:
-    """Whether a request asks for numbers or fields."""
+    """Return whether a request asks for numbers or fields."""
     return request.question.factors.get(STATED) is not None
 
 
 def names_words(request: Request) -> bool:
-    """Whether a request asks for keywords."""
+    """Return whether a request asks for keywords."""
     return request.question.factors.get(KEYWORDS) is not None
 
 
 def is_list(request: Request) -> bool:
-    """Whether a request asks to name several things."""
+    """Return whether a request asks to name several things."""
     return request.question.factors.get(LISTED) is not None
 
 

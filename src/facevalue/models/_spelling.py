@@ -1,4 +1,4 @@
-r"""How the tokens of a reply spell its text, where a token may hold a part of a character.
+r"""Text spelt by the tokens of a reply, where a token may hold a part of a character.
 
 Servers show such a token in different ways: by its bytes beside the text; as "bytes:\xe2\x80" (OpenAI); as U+FFFD; or
 as nothing at all, and the whole character with the token that completes it (vLLM). Some leave out blanks before words,
@@ -81,7 +81,7 @@ def join_texts(*texts: str) -> str:
 
 
 def ends_within_character(text: str) -> bool:
-    """Whether the text ends within a character."""
+    """Return whether the text ends within a character."""
     return text[-1:] in BYTES and bool(text)
 
 

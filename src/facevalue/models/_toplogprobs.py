@@ -69,7 +69,7 @@ def log_probability(value: float) -> float:
 
 
 class OptionMass(NamedTuple):
-    """Where the probability of all replies to a question lies."""
+    """Distribution of the probability of all replies to a question."""
 
     probs: tuple[float, ...]
     """Of each option, in order; at most 1 together."""
@@ -269,7 +269,7 @@ def _verdict(text: str, spellings: Sequence[tuple[str, ...]], *, final: bool) ->
 
 
 def _says(reply: str, spelling: str) -> bool:
-    """Whether `said` begins with `spelling`, ending at a word boundary."""
+    """Return whether `reply` begins with `spelling`, ending at a word boundary."""
     if not reply.startswith(spelling):
         return False
     rest = reply[len(spelling) :]

@@ -16,7 +16,7 @@ _GATHERED = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do, as stated by its adapter or found by a probe.
+    """Capabilities of a model, as stated by its adapter or found by a probe.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Called(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user typed to get it."""
+        """Name by which the user chose it."""
         ...
 
 
@@ -100,12 +100,12 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user typed to get this model; holds no secret."""
+        """Name by which the user chose this model; holds no secret."""
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the model can do. The first access may send a probe."""
+        """Capabilities of the model. The first access may send a probe."""
         ...
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -151,7 +151,7 @@ def checked_model(candidate: Any) -> Model:
 
 
 def checked_facts(model: Called, origin: str, candidate: object) -> dict[str, str | int | float | bool]:
-    """What a model or a generator says of itself, as files can hold it.
+    """Facts that a model or a generator states about itself, in types that files can hold.
 
     Raises
     ------
@@ -179,7 +179,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How to reach a server, or to load a model of this machine.
+    """Options for reaching a server, or loading a local model.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class Probing(Protocol):
     """A model that finds out by asking whether its replies can be constrained to options."""
 
     def structured(self) -> bool:
-        """Whether they can; may send a request."""
+        """Return whether replies can be constrained; may send a request."""
         ...
 
 
@@ -258,7 +258,7 @@ class Selective(Protocol):
     """A model that answers some kinds of questions alone."""
 
     def unfit(self, requests: Sequence[Request]) -> str:
-        """Why it can answer none of these, and what it can answer; empty if it answers any."""
+        """Reason why it can answer none of these, and what it can answer; empty if it answers any."""
         ...
 
 
@@ -276,7 +276,7 @@ class Finding(Protocol):
     """A model that finds out about itself while it answers."""
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What it found, stored with the session. No secret."""
+        """Findings of the model about itself, stored with the session. No secret."""
         ...
 
 

@@ -32,7 +32,7 @@ class CachedTokens:
             self._cached += min(cached, prompt)
 
     def findings(self) -> dict[str, int]:
-        """What a model adds to its findings; nothing if no reply said."""
+        """Counts of cached tokens to add to a model's findings; empty if no reply stated any."""
         return {_CACHED: self._cached, _COUNTED: self._counted} if self._counted else {}
 
 

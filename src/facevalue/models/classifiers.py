@@ -27,7 +27,7 @@ class TextClassifier(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Name in tables."""
         ...
 
     @property
@@ -42,7 +42,7 @@ class TextClassifier(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many texts it takes at once."""
+        """Number of texts it takes at once."""
         ...
 
     def scores(self, texts: Sequence[str]) -> Classified:

@@ -25,7 +25,7 @@ class Detector(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Name in tables."""
         ...
 
     def scores(self, pictures: Iterable[Image]) -> Iterator[float]:

@@ -163,7 +163,7 @@ class ReplayModel:
         _LOG.warning("%s%s", message, self._describe_unused(request))
 
     def _describe_unused(self, request: Request) -> str:
-        """Which columns were not compared, as that is why several answers may fit."""
+        """Sentence on the columns that were not compared, which is why several answers may fit."""
         unused = [name for name in self._source.columns if name not in _factors(request)]
         if self._source.by != "factors" or not unused:
             return ""

@@ -34,7 +34,7 @@ _REFUSED, _GIBBERISH = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What is planted in a respondent. Standard deviations and biases are on the logit scale.
+    """Effects planted in a respondent. Standard deviations and biases are on the logit scale.
 
     `effect` is the SD of a level's effect on a scenario; a share `none` of levels has none. `identity` is the SD
     between people, and `image` between pictures of one person, per scenario: it makes an effect differ from face to
@@ -118,7 +118,7 @@ class Respondent:
         return out
 
     def preferences(self) -> Preferences:
-        """What is planted about two people in one picture."""
+        """Preferences planted about two people in one picture."""
         p = self.planted
         normal, uniform = partial(_normal, p.seed), partial(_uniform, p.seed)
         return Preferences(p.effect, p.none, p.image, p.knowledge, normal, uniform)
@@ -154,15 +154,15 @@ class Respondent:
             return _unit(mix(mix(words) + np.uint64(_word(self.planted.seed, "stream", str(stream)))))
 
     def writer(self) -> Writer:
-        """Who writes texts."""
+        """Writer of texts."""
         return Writer(self.utilities, self._uniforms)
 
     def spoil(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Which texts are refused (-1) or gibberish (-2) instead; 0 for all others."""
+        """Mark texts that are refused (-1) or gibberish (-2) instead; 0 for all others."""
         return self.choose(np.ones((trial.size, 1)), trial, repeat)
 
     def style(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Which way of writing its answer the respondent picks for each row."""
+        """Style in which the respondent writes its answer, for each row."""
         return np.searchsorted(_STYLE_ENDS, self._uniforms(trial, repeat, 3), side="right").clip(0, len(_STYLES) - 1)
 
 
@@ -276,7 +276,7 @@ class SimModel:
 
 
 def _draw(request: Request) -> int:
-    """Which draw a request is: that of its seed, so that equal seeds give equal replies and others don't.
+    """Number of a request's draw: that of its seed, so that equal seeds give equal replies and others don't.
 
     Seeds 1, 2, 3 are the draws 0, 1, 2 of a trial.
     """

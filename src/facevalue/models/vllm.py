@@ -72,7 +72,7 @@ class VLLMModel:
 
     @property
     def name(self) -> str:
-        """What the user typed to get this model."""
+        """Name by which the user chose this model."""
         return f"vllm/{self._name}"
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
@@ -85,7 +85,7 @@ class VLLMModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the model turns out to do, found by up to three tiny requests on first access.
+        """Capabilities of the model, found by up to three tiny requests on first access.
 
         More than two images a request are not tried.
         """
@@ -220,7 +220,7 @@ class _PreparedRequest:
 
 @dataclass(frozen=True, slots=True)
 class _VLLM:
-    """What is used of vLLM: its engine, how a reply is drawn, how it is constrained, and the version."""
+    """Part of vLLM that is used: its engine, how a reply is drawn and constrained, and the version."""
 
     engine: Any
     params: Any

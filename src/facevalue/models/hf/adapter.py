@@ -91,7 +91,7 @@ class HFModel:
         return self._settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What the trials of each way of reading and the self-check have found so far."""
+        """Findings of the trials of each way of reading, and of the self-check, so far."""
         check = self.engine.check
         tried = self.engine.loaded.differences
         findings: dict[str, str | int | float | bool] = {way: by for way, by in tried.items() if isfinite(by)}
@@ -184,7 +184,7 @@ class HFModel:
         return self.engine.to_reply(ready.pictures, wishes)
 
     def _full(self, together: "list[_Ready]") -> bool:
-        """Whether that is as much as goes through the model at once."""
+        """Return whether that is as much as goes through the model at once."""
         tokens = sum(work.tokens for ready in together for work in (ready.scores, ready.replies) if work)
         return tokens >= self.engine.room.tokens() or len(together) >= _AHEAD[1]
 
@@ -303,7 +303,7 @@ def decode_pictures(stimulus: Stimulus) -> "list[Picture]":
 
 
 def _folder(path: str) -> Path:
-    """Where a model's files are: its folder, or its place in the hub's cache."""
+    """Folder of a model's files: the one named, or its place in the hub's cache."""
     from transformers.utils import cached_file  # noqa: PLC0415
 
     folder = Path(path).expanduser()

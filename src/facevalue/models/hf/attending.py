@@ -191,7 +191,7 @@ class _Shared:
 
 
 class Pass:
-    """What goes through the model at once: of each sequence one or more tokens, whose keys and values it then keeps."""
+    """Batch of one pass: one or more tokens of each sequence, whose keys and values it then keeps."""
 
     def __init__(self, loaded: Loaded, steps: Sequence[tuple[TokenSequence, Sequence[int]]]) -> None:
         import torch  # noqa: PLC0415
@@ -302,7 +302,7 @@ class Pass:
 
     @property
     def window(self) -> Window | None:
-        """How far back the model's layers see."""
+        """Attention window of the model's layers; None if they see all."""
         return self._window
 
 

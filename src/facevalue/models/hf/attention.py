@@ -192,7 +192,7 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attended:
-    """What was attended to when a question was answered.
+    """Attention of the model while it answered a question.
 
     `attention`: of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens
     of the prompt, each layer's and head's sums to 1. Where pictures are looked at by cross-attention

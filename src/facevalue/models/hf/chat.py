@@ -230,7 +230,7 @@ def process_inputs(loaded: Loaded, images: "Sequence[Image]", text: str) -> "dic
 
 
 def _opens(loaded: Loaded, text: str) -> bool:
-    """Whether the tokenizer is to put its opening token before a text: unless the template has."""
+    """Return whether the tokenizer is to put its opening token before a text: unless the template has."""
     return not (loaded.tokenizer.bos_token and text.startswith(loaded.tokenizer.bos_token))
 
 

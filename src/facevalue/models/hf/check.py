@@ -28,7 +28,7 @@ _GROWTH = 2
 
 @dataclass(slots=True)
 class Schedule:
-    """Which questions are checked.
+    """Choice of the questions that are checked.
 
     A fault of sharing shows where much is shared: in the last question of a pack, before which all others stand. So the
     last one is checked of the first pack, and of each that has twice as many questions as any before it (`largest`).

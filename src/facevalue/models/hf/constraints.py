@@ -19,7 +19,7 @@ from facevalue.types import Option
 
 
 class Constraint:
-    """What one reply may go on with.
+    """Constraint on the tokens with which one reply may go on.
 
     `matcher` is the grammar in its first state; `size` says how many tokens the model gives a logit to.
     """
@@ -43,7 +43,7 @@ class Constraint:
 
     @property
     def complete(self) -> bool:
-        """Whether the text is whole and nothing more may follow."""
+        """True if the text is complete and nothing more may follow."""
         return bool(self._matcher.is_stopped())
 
 

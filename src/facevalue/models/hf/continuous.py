@@ -47,7 +47,7 @@ class BatchCounts:
 
 @dataclass(slots=True, eq=False)
 class _Picture:
-    """What several prompts come after; `users` are the replies about it that are not done."""
+    """Prefix that several prompts share; `users` are the unfinished replies that need it."""
 
     group: Group
     prefix: Prefix | FaceValueError | None = None
@@ -91,7 +91,7 @@ class Finished:
 
 
 class BatchLimits:
-    """What fits into memory, learnt over all sessions of an engine."""
+    """Limits of a batch that fits into memory, learnt over all sessions of an engine."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
@@ -157,12 +157,12 @@ class ContinuousBatch:
 
     @property
     def busy(self) -> bool:
-        """Whether something is not done."""
+        """True if something is not done."""
         return bool(self._waiting or self._reading or self._ready or self._going)
 
     @property
     def hungry(self) -> bool:
-        """Whether the next pass could take more than there is."""
+        """True if the next pass could take more than there is."""
         return len(self._going) + len(self._ready) + self._waiting_tokens < self.limits.width
 
     def step(self) -> Iterator[Finished]:

@@ -64,7 +64,7 @@ class HFDevices:
         return self._processes[0].settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What the self-checks have found: the largest of each number, and how many checks there were in all."""
+        """Findings of the self-checks: the largest of each number, and the number of checks in all."""
         facts: dict[str, str | int | float | bool] = {}
         for process in self._processes:
             for name, value in process.findings.items():

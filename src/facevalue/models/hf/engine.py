@@ -239,7 +239,7 @@ class Engine:
         return DrawnReply(text, drawing.ended, prompt, drawing.count, drawing.tokens, tuple(drawing.logprobs))
 
     def _hindrance(self, group: Group, place: int, wish: Wish) -> str | None:
-        """Why a reply cannot be drawn; None if it can."""
+        """Reason why a reply cannot be drawn; None if it can."""
         try:
             self._start_constraint(wish)
         except DataError as error:

@@ -1,4 +1,4 @@
-"""What an engine is asked, and what it answers: wishes and replies, and questions made ready for the model."""
+"""Requests and replies of an engine: wishes, drawn replies, and questions made ready for the model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class DrawnReply:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What the model said of each token."""
+        """Log-probability that the model gave each token."""
         return tuple(Evidence(self.tokens[:n], self.tokens[n], log) for n, log in enumerate(self.logprobs))
 
 

@@ -26,7 +26,7 @@ NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a picture lies in what the processor is given, which has the size `outer`."""
+    """Position of a picture in the processor's input, which has the size `outer`."""
 
     outer: Size
     left: int = 0
@@ -94,13 +94,13 @@ def _pad_picture(images: Any, picture: "Image") -> "Image":
 
 
 def _crops(images: Any) -> bool:
-    """Whether the middle is cut out of the whole picture."""
+    """Return whether the middle is cut out of the whole picture."""
     crops = getattr(images, "do_center_crop", None) and getattr(images, "crop_size", None)
     return bool(crops) and not getattr(images, "image_grid_pinpoints", None)
 
 
 def _is_cropped(images: Any, size: Size) -> bool:
-    """Whether a picture reaches beyond what is cut out of it, and a square one of its size would not as far."""
+    """Return whether a picture exceeds its crop, and by more than a square one of its longer side would."""
 
     def over(of: Size) -> int:
         wide, high = scaled_size(images, of)
@@ -110,5 +110,5 @@ def _is_cropped(images: Any, size: Size) -> bool:
 
 
 def _pads(images: Any) -> bool:
-    """Whether the processor pads to a square by itself (that of LLaVA-1.5; others pad tiles, or rows of a batch)."""
+    """Return whether the processor pads to a square (that of LLaVA-1.5 does; others pad tiles, or rows of a batch)."""
     return bool(getattr(images, "do_pad", None)) and type(images).__name__.startswith("LlavaImageProcessor")

@@ -38,7 +38,7 @@ class Said:
     marks: Sequence[int] = ()
 
     def follows(self, lead: Sequence[int]) -> bool:
-        """Whether it begins as it was led, and goes on with the likeliest tokens that can be said."""
+        """Return whether it begins with the given tokens, and goes on with the likeliest tokens that can be said."""
         spoken = self.logits.clone()
         spoken[:, list(self.marks)] = -float("inf")
         free = range(len(lead), len(self.tokens))

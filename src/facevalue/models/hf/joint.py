@@ -40,7 +40,7 @@ class JointUnit:
 
     @property
     def worth_sharing(self) -> bool:
-        """Whether sharing takes fewer passes than there are prompts.
+        """True if sharing takes fewer passes than there are prompts.
 
         Copies are not made where a prompt's rest is one token: some models read that in another way (Zamba2).
         """
@@ -105,7 +105,7 @@ class Joint:
 
 
 class Room:
-    """How many tokens of prefixes go through the model at once: what memory was measured to hold."""
+    """Number of prefix tokens that go through the model at once: as many as memory was measured to hold."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._device = loaded.device

@@ -74,7 +74,7 @@ _AXES = 3
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How far back some or all layers of a model see: a token attends to itself and to the `size` - 1 before it.
+    """Attention window of some or all layers of a model: a token attends to itself and the `size` - 1 before it.
 
     Where only some do, the model takes a mask for each kind of layer.
     """
@@ -182,7 +182,7 @@ class Loaded:
 
     @property
     def sees(self) -> bool:
-        """Whether it can be shown pictures; else it takes texts alone."""
+        """True if it can be shown pictures; else it takes texts alone."""
         return self.processor.image_processor is not None
 
     @property
@@ -191,7 +191,7 @@ class Loaded:
         return TOLERANCES.get(self.numbers, TOLERANCES["bfloat16"])
 
     def agrees(self, way: str, difference: float) -> bool:
-        """Whether a way of reading differs from `generate` by no more than rounding; what it differs by is kept."""
+        """Record the difference of a way of reading from `generate`; returns whether it is no more than rounding."""
         self.differences[way] = max(difference, self.differences.get(way, 0.0))
         return difference <= self.tolerance
 

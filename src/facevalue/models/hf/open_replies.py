@@ -24,7 +24,7 @@ Tag = TypeVar("Tag")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opening:
-    """What all sessions of one engine share: trials of going on from token sequences, limits, and self-checks.
+    """State shared by all sessions of one engine: trials of going on from token sequences, limits, self-checks.
 
     `draw` says what is to be drawn for a wish about a place of a group, `read` makes a reply of what was drawn after a
     prompt of so many tokens, and `note` is told the largest share of tokens that stand for pictures.
@@ -115,7 +115,7 @@ class OpenReplies(Generic[Tag]):
 
     @property
     def hungry(self) -> bool:
-        """Whether there is room for more than waits."""
+        """True if there is room for more than waits."""
         return self.batch.hungry
 
     def replies(self, *, to_the_end: bool) -> Iterator[tuple[Tag, int, DrawnReply | Failed, float]]:

@@ -24,7 +24,7 @@ _FEW = 256
 
 @dataclass(frozen=True, eq=False)
 class OptionStep:
-    """What the next token makes of a reply: ids, shape (n,), and of each which option it is then, `OPEN` or `NONE`.
+    """Effect of the next token on a reply: ids, shape (n,), and for each the option it then is, `OPEN` or `NONE`.
 
     With every other token the reply is no option, or cannot go on with it.
     """

@@ -49,7 +49,7 @@ def colours(count: int = 256) -> Bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """What each pixel of a picture has, shape (height, width): so many `times_even` spread over all that was shown.
+    """Attention to each pixel of a picture, shape (height, width), as a multiple of an even spread over all shown.
 
     NaN for pixels that the model was not shown.
     """
@@ -58,7 +58,7 @@ class Map:
 
     @property
     def top(self) -> float:
-        """Where the scale of colours ends: what all but a hundredth of the pixels stay below, and at least 1."""
+        """Top of the scale of colours: the value that all but a hundredth of the pixels stay below, and at least 1."""
         values = self.times_even[~np.isnan(self.times_even)]
         return max(float(np.quantile(values, 0.99)), 1.0) if values.size else 1.0
 

@@ -35,7 +35,7 @@ def kept_bytes(loaded: Loaded) -> float:
 
 
 class Row(NamedTuple):
-    """What an item puts into a pack: tokens, whose beginning others may share, and so many more.
+    """Item of a pack: tokens, whose beginning others may share, and a number of further tokens.
 
     `place` is that of its prefix among those in the pack.
     """
@@ -50,7 +50,7 @@ class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says 
 
 
 class TokenBudget:
-    """How many tokens are packed into one sequence. What didn't fit once is not tried again."""
+    """Number of tokens that are packed into one sequence; a number that once did not fit is not tried again."""
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded

@@ -96,7 +96,7 @@ class HFPictureEncoder(_Loaded):
         return transformers.AutoModel
 
     def vector(self, picture: Image) -> Array:
-        """What it pools, or its first token; of unit length."""
+        """Vector of a picture, of unit length: the pooled output, or that of the first token."""
         import torch  # noqa: PLC0415
 
         with torch.inference_mode():

@@ -206,7 +206,7 @@ class Prefix:
 
 
 def joinable(first: "Mapping[str, Tensor]", second: "Mapping[str, Tensor]") -> bool:
-    """Whether two prefixes can go through the model as rows of a batch: not if they look at pictures from outside."""
+    """Return whether two prefixes can be rows of one batch: not if the model attends to pictures from outside."""
 
     def kind(inputs: "Mapping[str, Tensor]") -> dict[str, int]:
         return {name: tensor.ndim for name, tensor in inputs.items()}
@@ -233,7 +233,7 @@ def join_inputs(loaded: Loaded, inputs: "Sequence[Mapping[str, Tensor]]") -> "di
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where the nodes of a branch lie: rows, and columns after the longest prefix; so many columns are taken."""
+    """Positions of the nodes of a branch: rows, columns after the longest prefix, and number of columns taken."""
 
     rows: Ints
     columns: Ints

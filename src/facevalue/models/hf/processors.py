@@ -41,7 +41,7 @@ def load_processor(path: str, model_type: str) -> Any:
 
 
 class TextProcessor:
-    """What stands for a processor where a model takes texts alone."""
+    """Stand-in for a processor where a model takes texts alone."""
 
     image_processor = chat_template = None
 
@@ -112,7 +112,7 @@ def picture_mark(processor: Any) -> str | None:
 
 
 def puts_pictures(processor: Any) -> bool:
-    """Whether a processor puts pictures into a text by itself, besides those that are marked there.
+    """Return whether a processor puts pictures into a text by itself, besides those that are marked there.
 
     Those with a Q-Former do (Li et al. 2023, "BLIP-2"), and those of models for captions (Florence-2).
     """
@@ -198,7 +198,7 @@ def _pixtral() -> Any:
 
         @property
         def model_input_names(self) -> list[str]:
-            """What a model takes."""
+            """Names of a model's inputs."""
             return [*super().model_input_names, "image_sizes"]
 
     return PixtralProcessor

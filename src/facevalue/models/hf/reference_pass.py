@@ -46,7 +46,7 @@ def _at_once(
 
 
 def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
-    """Whether a prompt with a reply in one pass gives what the model's own `generate` does, and never looks ahead."""
+    """Return whether a prompt with a reply in one pass gives what `generate` does, attending to no later token."""
     if loaded.model.config.get_text_config().is_encoder_decoder:
         return False
     words = [token for token in inputs["input_ids"][0].tolist() if token not in loaded.marks]
@@ -63,7 +63,7 @@ def _goes_at_once(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
 
 
 def stepwise(loaded: Loaded) -> tuple[str, ...]:
-    """What the user should know of a model whose code computes otherwise where it reads several tokens at once."""
+    """Note on a model whose code computes otherwise where it reads several tokens at once; empty for others."""
     difference = loaded.differences.get(AT_ONCE, 0.0)
     if difference <= loaded.tolerance:
         return ()

@@ -45,13 +45,13 @@ class Regions:
 
     @property
     def is_of_picture(self) -> npt.NDArray[np.bool_]:
-        """Whether each token stands for a part of a picture, shape (tokens,)."""
+        """Mask of the tokens that stand for a part of a picture, shape (tokens,)."""
         return ~np.isnan(self.boxes[:, 0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What one look at the picture covers, as shares of its width and height; may reach beyond it."""
+    """Area that one view of the picture covers, as shares of its width and height; may reach beyond it."""
 
     left: float = 0.0
     top: float = 0.0

@@ -28,7 +28,7 @@ _OWN = ("pixel_values", "image_")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelState:
-    """Where `generate` stands after some sequences of one length, a row each, and the logits of what comes next.
+    """State of `generate` after sequences of one length, a row each, with the logits of the next token.
 
     `model` is the one that generates, or the language model within it; `given` is what it is called with.
     """
@@ -162,7 +162,7 @@ class Resumed:
 
 
 def resumes(loaded: Loaded, inputs: "Mapping[str, Tensor]") -> bool:
-    """Whether replies that go on from copies are those that the model's own `generate` is led to; tried once."""
+    """Return whether replies continued from copies equal those of the model's own `generate`; tried once."""
     form = ("resumed", *sorted(inputs))
     if form not in loaded.at_once:
         loaded.at_once[form] = _is_resumable(loaded, inputs)

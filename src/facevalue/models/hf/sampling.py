@@ -57,17 +57,17 @@ class Drawn:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What the model said of each token."""
+        """Log-probability that the model gave each token."""
         return tuple(Evidence(self.tokens[:n], self.tokens[n], log) for n, log in enumerate(self.logprobs))
 
     @property
     def path(self) -> Path:
-        """Where it stands."""
+        """Path to the current end of the reply."""
         return self.draw.member, self.tokens
 
     @property
     def is_finished(self) -> bool:
-        """Whether no token comes any more."""
+        """True if no further token is drawn."""
         return self.ended or self.count >= self.draw.sampling.max_tokens
 
 

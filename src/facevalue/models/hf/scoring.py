@@ -36,7 +36,7 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the model said of one token after a reply's beginning: its natural-log probability at temperature 1."""
+    """Natural-log probability, at temperature 1, of one token after a reply's beginning."""
 
     reply: Tokens
     token: int
@@ -75,7 +75,7 @@ class ScoreJob:
 
 
 class Habits:
-    """Which beginnings of replies were worth computing: those are computed together with the next questions' prompts.
+    """Record of the beginnings of replies that were worth computing: they join the next questions' prompts.
 
     What is guessed wrong costs a little time and changes no result. Free replies and those held to options are known
     apart: they begin in other ways.
@@ -235,7 +235,7 @@ class _Weighing:
 
     @property
     def root(self) -> Path:
-        """Where the reply begins."""
+        """Path to the beginning of the reply."""
         return self.member, ()
 
     def firsts(self) -> list[tuple[Path, int]]:

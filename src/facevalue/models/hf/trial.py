@@ -1,4 +1,4 @@
-"""Whether questions may share what they have in common: tried beside plain passes, on the study's own questions.
+"""Trial of sharing among questions: compared with plain passes, on the study's own questions.
 
 Nothing is known of a model by its name. What is shared is read in trees that hold the questions at their beginning, in
 their middle and at their end, between neighbours that change from tree to tree, with replies that branch, before and
@@ -67,7 +67,7 @@ class Trials:
         self.verdicts: dict[str, TrialVerdict] = {}
 
     def allow(self, kind: str, group: Group) -> bool:
-        """Whether a group's questions may share their prefix; tried if the kind is new, or longer than before."""
+        """Return whether a group's questions may share their prefix; tried for a kind that is new or now longer."""
         fit = [n for n in range(len(group.members)) if not group.excess(n, _ROOM, self._loaded.context)]
         if not fit:
             return False
@@ -98,12 +98,12 @@ class Trials:
 
     @property
     def needs_single_prefixes(self) -> bool:
-        """Whether no two prefixes may go through the model together."""
+        """True if no two prefixes may go through the model together."""
         return any(verdict.alone for verdict in self.verdicts.values() if verdict.way == TREE)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know: why nothing is shared."""
+        """Notes for the user: reasons why nothing is shared."""
         reasons = dict.fromkeys(verdict.failed for verdict in self.verdicts.values() if verdict.failed)
         return tuple(f"Every question is asked by itself, with the same result but more slowly: {r}." for r in reasons)
 

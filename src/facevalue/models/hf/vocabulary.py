@@ -117,7 +117,7 @@ class TokenVocabulary:
 
     @cached_property
     def speaking(self) -> npt.NDArray[np.bool_]:
-        """Which tokens are text, shape (size,)."""
+        """Mask of the tokens that are text, shape (size,)."""
         return np.array([bool(piece) for piece in self.pieces], dtype=np.bool_)
 
     @cached_property
@@ -169,7 +169,7 @@ def _sentencepiece(token: str) -> bytes:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """How byte-level tokenizers write bytes: printable Latin-1 as itself, the others from U+0100 on, in order."""
+    """Bytes as byte-level tokenizers write them: printable Latin-1 as itself, the others from U+0100 on, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(others)}

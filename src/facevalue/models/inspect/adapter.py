@@ -209,7 +209,7 @@ class InspectModel(Served[calls.Client, str]):
         return replace(reply, note=None if reply.note is None else self._clean(reply.note))
 
     def _config(self, prepared: EncodedRequest[str], manner: Manner) -> GenerateConfig:
-        """What is asked of Inspect: with `logprobs` the greedy reply, as of any server; its own retries are off."""
+        """Configuration for Inspect: with `logprobs` the greedy reply, as of any server; its own retries are off."""
         sampling, left_out = manner.sampling, manner.dialect.left_out
         extra = JSON_TOKENS if prepared.way is not None else 0
         effort = self._options.reasoning_effort

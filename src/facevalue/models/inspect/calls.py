@@ -89,7 +89,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _message(error: BaseException) -> str:
-    """What a server said, out of the shapes in which packages keep it."""
+    """Message of a server, from any of the shapes in which packages keep it."""
     body = getattr(error, "body", None)
     for value in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(value, dict) and isinstance(value.get("message"), str):

@@ -38,7 +38,7 @@ _VENDOR = re.compile(r"^(?:[a-z]{2,6}\.)?[a-z]+\.(?=[a-z])")
 
 
 def names_provider(name: str) -> bool:
-    """Whether what stands after "inspect/" is a model of a provider, rather than an inspector of pictures.
+    """Return whether the text after "inspect/" names a model of a provider, rather than an inspector of pictures.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class AskedModel:
 
 
 def is_asked_for(served: str, names: Iterable[str]) -> bool:
-    """Whether the model that answered has one of the names that were asked for, but for the date of a version.
+    """Return whether the model that answered has one of the requested names, but for the date of a version.
 
     Examples
     --------

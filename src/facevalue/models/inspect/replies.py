@@ -123,7 +123,7 @@ def _resolve_attachment(text: object, attachments: Mapping[str, Any] | None) -> 
 
 
 def _refusal(choice: Mapping[str, Any], blocks: list[Mapping[str, Any]], error: str | None) -> str | None:
-    """Why the provider or the model declined; None if neither did."""
+    """Reason why the provider or the model declined; None if neither did."""
     if any(block.get("type") == "text" and block.get("refusal") for block in blocks):
         return "The model declined."
     if choice.get("stop_reason") != "content_filter" and error is None:

@@ -290,7 +290,7 @@ class ReferenceModel:
         return (*self._tokens.plain(prompt), self._end, self._assistant)
 
     def _is_short(self, text: str) -> bool:
-        """Whether a text may have few enough tokens; if not, it isn't even cut into them."""
+        """Return whether a text may have few enough tokens; if not, it isn't even tokenized."""
         return len(text) <= LONGEST_PROMPT * self._tokens.longest
 
     def _fits(self, prompt: str, room: int) -> bool:

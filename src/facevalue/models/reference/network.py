@@ -32,14 +32,14 @@ _TOKENS = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedPrefix:
-    """What has been run and every question shares: keys and values of each layer, shape (heads, length, size)."""
+    """Computed prefix that every question shares: keys and values of each layer, shape (heads, length, size)."""
 
     keys: tuple[Floats, ...]
     values: tuple[Floats, ...]
 
     @property
     def length(self) -> int:
-        """How many tokens."""
+        """Number of tokens."""
         return self.keys[0].shape[1]
 
 

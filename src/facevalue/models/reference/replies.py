@@ -261,7 +261,7 @@ class Written:
 
     @property
     def going(self) -> bool:
-        """Whether more is to be drawn."""
+        """True if more is to be drawn."""
         return not self.ended and self.count < min(self.sampling.max_tokens, LONGEST)
 
     def draw(self, shares: Doubles) -> int:
