@@ -87,7 +87,7 @@ def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> s
 
 
 def missed_sizes(blank: Sequence[LeadComparison]) -> str:
-    """How large a difference could have been missed: the least and the most of each unit."""
+    """Differences that could have been missed: the least and the most of each unit."""
     sizes: dict[str, list[tuple[float, str]]] = {}
     unsure = False
     for comparison in blank:
@@ -406,7 +406,7 @@ def _describe_findings(selected: Sequence[Finding]) -> str:
 
 
 def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str) -> list[Passage]:
-    """How many findings are not named, and of what they are; `whom`: of which of several models."""
+    """Number and kinds of the findings that are not named; `whom`: the models they are of, where there are several."""
     selected_rows = {id(e) for _, e in selected}
     rest = [finding for finding in everything if id(finding[1]) not in selected_rows]
     if not rest:
@@ -417,7 +417,7 @@ def _left(everything: Sequence[Finding], selected: Sequence[Finding], whom: str)
 
 
 def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
-    """Which findings are smaller than a margin, and where a margin shows nothing."""
+    """Sentences on the findings smaller than a margin, and on margins that show nothing."""
     out = []
     open_margins: dict[str, list[str]] = {}
     for comparison in comparisons:
@@ -435,7 +435,7 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
 
 
 def _count_unmeasured(page: Page, view: View, comparisons: Sequence[LeadComparison]) -> list[str]:
-    """How many comparisons have no value."""
+    """Number of comparisons that have no value."""
     total = sum(len(rows_of(lead, view)) for lead in leading(page, view))
     left = total - sum(len(comparison.rows) for comparison in comparisons)
     return [f"{left:,} more could not be measured."] if left else []
@@ -476,7 +476,7 @@ def _described_headline(lead: Described, view: View, measurable: list[Estimate])
 
 
 def _companion_values(lead: Described, view: View, e: Estimate) -> str:
-    """What stands beside a value, in brackets; nothing where it was not measured."""
+    """Values to print beside a value, in brackets; empty where they were not measured."""
     values = {text: view.beside(measure, e) for measure, text in lead.beside.items()}
     texts = [f"{text} {view.said('{value}', v)}" for text, v in values.items() if v is not None and v.value is not None]
     return f" ({', '.join(texts)})" if texts else ""

@@ -199,7 +199,7 @@ def _answer(name: str, run: StoredRun) -> StudyAnswer:
 
 
 def _profile(answers: Sequence[StudyAnswer], runs: Mapping[str, StoredRun]) -> Profile | None:
-    """What all studies say of the same groups; None where none has a valid answer."""
+    """Profile of all studies on the same groups; None where none has a valid answer."""
     measured = [runs[answer.name] for answer in answers if answer.is_measured]
     return profile_of(measured) if measured else None
 

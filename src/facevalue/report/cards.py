@@ -172,7 +172,7 @@ def _floor(page: Page, leads: Sequence[Findings], view: View) -> Card:
 
 
 def unit_counts(of_page: PageComparisons) -> list[int]:
-    """How many units were sampled for each of what the card on them is about."""
+    """Numbers of units sampled for each subject of the card on units."""
     units, view = of_page.page.units, of_page.view
     rows = [e for of in units.of for e in view.rows(of)]
     rows = rows or [e for lead in of_page.leads[:1] for e in rows_of(lead, view)]

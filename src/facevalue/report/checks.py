@@ -57,7 +57,7 @@ KINDS = {
 
 
 def kind_cautions(kinds: Iterable[Kind]) -> list[str]:
-    """What must be read with results on pictures that are no photographs, a text for each kind of these."""
+    """Cautions for results on pictures that are no photographs, a text for each kind of these."""
     return [KINDS[kind][1] for kind in dict.fromkeys(kinds) if kind is not Kind.PHOTOGRAPHS]
 
 
@@ -103,7 +103,7 @@ def kind_card(kind: Kind, wording: Mapping[str, str] | None = None) -> Card:
 
 
 def editor_card(facts: EditorFacts) -> Card:
-    """What else the editor changed besides the cue, or that nobody knows.
+    """Card on what else the editor changed besides the cue, or on nobody knowing it.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def same_pictures(runs: Sequence[RunFacts]) -> list[Card]:
 
 
 def record_card(runs: Sequence[RunFacts]) -> list[Card]:
-    """Where answers came from that FaceValue did not ask for; no card where it asked for all."""
+    """Card on the source of answers that FaceValue did not ask for; none where it asked for all."""
     imported_runs = [run for run in runs if run.recorded_by]
     if not imported_runs:
         return []
@@ -348,7 +348,7 @@ def completeness(runs: Sequence[RunFacts]) -> Card:
 
 
 def self_check(runs: Sequence[RunFacts]) -> list[Card]:
-    """How far local models' probabilities were from those of plain forward passes; no card where none was checked."""
+    """Card on the difference of local models' probabilities from plain forward passes; none where none was checked."""
     checked = [(run.model, run.self_check) for run in runs if run.self_check is not None]
     if not checked:
         return []
@@ -371,7 +371,7 @@ def self_check(runs: Sequence[RunFacts]) -> list[Card]:
 
 
 def review_card(runs: Sequence[RunFacts]) -> list[Card]:
-    """How far the parser reads replies as most people do; no card where nobody reviewed replies."""
+    """Card on the agreement of the parser with most people; none where nobody reviewed replies."""
     reviewed = [(run.model, run.reviewed) for run in runs if run.reviewed is not None]
     if not reviewed:
         return []
@@ -392,7 +392,7 @@ def review_card(runs: Sequence[RunFacts]) -> list[Card]:
 
 
 def findings_card(runs: Sequence[RunFacts]) -> list[Card]:
-    """What people said of findings; no card where nobody judged any."""
+    """Card on people's judgments of findings; none where nobody judged any."""
     judged = [(run.model, run.judged_findings) for run in runs if run.judged_findings is not None]
     if not judged:
         return []

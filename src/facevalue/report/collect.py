@@ -93,7 +93,7 @@ def editor_facts(study: Study) -> EditorFacts | None:
 
 
 class Origin(TypedDict):
-    """Where imported answers came from, as fields of `RunFacts`."""
+    """Source of imported answers, as fields of `RunFacts`."""
 
     recorded_by: str
     records: tuple[str, ...]

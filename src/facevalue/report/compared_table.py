@@ -1,4 +1,4 @@
-"""What a page compares as a table: how many, how many differ, how many are undecided, and what could be missed."""
+"""Table of a page's comparisons: how many, how many differ or are undecided, and what could be missed."""
 
 from collections import Counter
 from math import inf
@@ -53,7 +53,7 @@ def table_rows(of_page: PageComparisons) -> list[tuple[str, ...]]:
 
 
 def _name(comparison: LeadComparison) -> str:
-    """What is compared: its quantity, by what where another one is broken down; the title where these are alike."""
+    """Name of a comparison: its quantity, and the breakdown where another has the same name otherwise."""
     name = comparison.lead.quantity or comparison.lead.noun[1]
     by = ", ".join(label.removesuffix("?").replace("_", " ") for label in comparison.lead.by)
     return f"{name} by {by}" if comparison.coarser is not None else name

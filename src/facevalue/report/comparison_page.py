@@ -66,7 +66,7 @@ _LONGEST = 300
 
 
 def flip_sentences(flips: AnswerFlips, names: tuple[str, str], *, asked_alike: bool = True) -> tuple[str, ...]:
-    """How many answers differ, how many only one of the runs gave, and what that is beside the runs' own noise.
+    """Sentences on answers that differ, answers that only one run gave, and the runs' own noise.
 
     `names`: of the runs. `asked_alike`: whether both were asked the same; else an intervention lies between them.
     """

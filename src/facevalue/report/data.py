@@ -53,7 +53,7 @@ class StudyFacts:
 
 @dataclass(frozen=True, slots=True)
 class SelfCheckFacts:
-    """How far a local model's probabilities were from those of plain forward passes, over all sessions of a run."""
+    """Difference of a local model's probabilities from plain forward passes, over all sessions of a run."""
 
     questions: int
     """Number of questions that were put to the model in both ways."""
@@ -147,7 +147,7 @@ class RunFacts:
 
     @property
     def complete(self) -> bool | None:
-        """Whether all requests that were to be made have got a reply; None if it can't be told."""
+        """True if every request that was to be made has a reply; None if it can't be told."""
         if self.enough:
             return not self.errors
         if self.planned is None or self.asked is None:
@@ -156,13 +156,13 @@ class RunFacts:
 
     @property
     def sent_sampling(self) -> Mapping[str, float | str]:
-        """How replies were drawn in fact; empty where it is not known."""
+        """Sampling settings that were in fact sent; empty where they are not known."""
         return {} if self.sampling is None else sampling_sent(self.sampling, self.settings.get("left_out"))
 
 
 @dataclass(frozen=True, slots=True)
 class EditorFacts:
-    """Who edited the pictures, and what an audit says of it.
+    """Editor of the pictures, and the result of its audit.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ def mirror_of(e: Estimate, rows: Sequence[Estimate], form: str) -> Estimate | No
 
 
 def _is_same(e: Estimate, other: Estimate) -> bool:
-    """Whether two estimates of one measure have the same value and interval."""
+    """Return whether two estimates of one measure have the same value and interval."""
     if (e.measure, e.model) != (other.measure, other.model):
         return False
     pairs = ((getattr(e, name), getattr(other, name)) for name in _COMPARED)
@@ -79,7 +79,7 @@ def _is_same(e: Estimate, other: Estimate) -> bool:
 
 
 def _changes_places(e: Estimate, other: Estimate, rows: Sequence[Estimate], form: str) -> bool:
-    """Whether two estimates are of the two sides of one comparison of groups."""
+    """Return whether two estimates are of the two sides of one comparison of groups."""
     names = [name for name in {**e.labels, **other.labels} if e[name] != other[name]]
     if not any(f"{{{name}}}" in form or f"{{{name}:" in form for name in names):
         return False
@@ -118,7 +118,7 @@ _STRONG = 0.25
 
 @dataclass(frozen=True)
 class LeadComparison:
-    """What a page compares of one model by one of its leads.
+    """Comparisons of one model by one lead of a page.
 
     `rows`: its measurable estimates, in the lead's order. `coarser`: the earlier one that this breaks down further.
     """
@@ -139,7 +139,7 @@ class LeadComparison:
         return [e for e in self.differences if not self.is_mirror(e)]
 
     def is_mirror(self, e: Estimate) -> bool:
-        """Whether an estimate tells of the group that has less what another one tells of the one that has more."""
+        """Return whether an estimate states for the group with less what another states for the one with more."""
         form = self.lead.facet.group if self.lead.facet is not None else self.lead.subject
         form = form if isinstance(form, str) else form[0]
         return (e.value or 0.0) < 0 and mirror_of(e, self.rows, form) is not None
@@ -168,7 +168,7 @@ class LeadComparison:
 
     @cached_property
     def too_few(self) -> bool:
-        """Whether nothing was found, and even strong differences could have been missed."""
+        """True if nothing was found, and even strong differences could have been missed."""
         if self.differences or self.equivalences or self.missable is None:
             return False
         strong, most = self.lead.strong, self.possible
@@ -187,7 +187,7 @@ class LeadComparison:
 
     @property
     def speaks(self) -> bool:
-        """Whether it is told beside the others: a finer breakdown only where the coarser one found nothing."""
+        """True if it is told beside the others: a finer breakdown only where the coarser one found nothing."""
         if self.coarser is None:
             return True
         return bool(self.differences) and not self.coarser.differences
@@ -209,24 +209,24 @@ class LeadComparison:
 
     @property
     def units(self) -> int:
-        """How many units were sampled for the typical comparison."""
+        """Number of units sampled for the typical comparison."""
         return int(median([e.clusters for e in self.rows if e.clusters] or [0]))
 
     @property
     def unit_name(self) -> str:
-        """What was sampled, in the plural."""
+        """Name of the sampled units, in the plural."""
         measure = self._measure
         cluster = measure.cluster if measure is not None else ""
         return self.lead.unit_name or sampled_units(cluster)
 
     def subject(self, e: Estimate) -> str:
-        """Who or what an estimate is of."""
+        """Subject of an estimate."""
         form = self.lead.subject
         form = form if isinstance(form, str) else form[(e.value or 0.0) < 0]
         return upper(self.view.said(form, e) if form else row(self.lead, self.view, e))
 
     def describe_difference(self, e: Estimate) -> str:
-        """What is said of a difference: which way, how far, how sure, and what else could explain it."""
+        """Describe a difference: its direction, size and certainty, and what else could explain it."""
         return add_caveat(self.phrase(e, e.caveat), e.caveat)
 
     def phrase(self, e: Estimate, caveat: str) -> str:
@@ -242,7 +242,7 @@ class LeadComparison:
         )
 
     def certainty(self, e: Estimate, caveat: str) -> str:
-        """What a difference surely exceeds, or what chance alone gives; else its interval, in its direction."""
+        """Bound that a difference surely exceeds, or value that chance alone gives; else its interval."""
         scale = self.scale(e)
         if not self.view.is_signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
@@ -253,7 +253,7 @@ class LeadComparison:
 
 
 def sampled_units(cluster: str) -> str:
-    """What was sampled, in the plural, as people call it; `cluster`: that of a measure.
+    """Name of the sampled units, in the plural, as people call them; `cluster`: that of a measure.
 
     Examples
     --------
@@ -337,26 +337,26 @@ class PageComparisons:
         return list(self.view.numbers.plain) or [self.view.model]
 
     def of_model(self, model: str = "") -> list[LeadComparison]:
-        """What is compared of a model and can be judged, coarser breakdowns first; of the view's without a name."""
+        """Comparisons of a model that can be judged, coarser breakdowns first; of the view's model without a name."""
         model = model or self.view.model
         if model not in self._of_model:
             self._of_model[model] = list_comparisons(self.page, self.view.narrow(model))
         return self._of_model[model]
 
     def without_answer(self, model: str) -> list[LeadComparison]:
-        """Who of a model was declined, or left without an answer, more often than others; empty where nobody was."""
+        """Groups that a model declined, or left without an answer, more often than others; empty if none."""
         if model not in self._gaps:
             self._gaps[model] = without_answer(self.view.narrow(model))
         return self._gaps[model]
 
     @property
     def leads(self) -> list[Findings]:
-        """What leads the page: what can be judged, or else all that was asked and compares anything."""
+        """Leads of the page: those that can be judged, or else all that were asked and compare anything."""
         return [comparison.lead for comparison in self.of_model()] or leading(self.page, self.view)
 
     @property
     def everything(self) -> list[LeadComparison]:
-        """What is compared of all models, one after the other."""
+        """Comparisons of all models, one model after the other."""
         return [comparison for model in self.models for comparison in self.of_model(model)]
 
 
@@ -389,7 +389,7 @@ def _measures(lead: Findings) -> set[object]:
 
 
 def without_answer(view: View) -> list[LeadComparison]:
-    """Who was declined, or else left without an answer, more often than others; empty where nobody was."""
+    """Groups that were declined, or else left without an answer, more often than others; empty if none."""
     for lead in _WITHOUT_ANSWER:
         comparison = LeadComparison(lead, view, tuple(view.judgeable_estimates(rows_of(lead, view))))
         if any(map(readable, comparison.differences)):
@@ -398,7 +398,7 @@ def without_answer(view: View) -> list[LeadComparison]:
 
 
 def readable(gap: Estimate) -> bool:
-    """Whether a difference in missing answers is large enough to be read on a page."""
+    """Return whether a difference in missing answers is large enough to be told on a page."""
     return abs(gap.value or 0.0) >= SLIGHT
 
 
@@ -424,7 +424,7 @@ _NAMED = 3
 
 
 def most_named(view: View) -> int:
-    """How many findings of each model the first screen names: one where other models or changes stand beside them."""
+    """Number of findings of each model named on the first screen: one beside other models or interventions."""
     return 1 if len(view.numbers.plain) > 1 or view.interventions else _NAMED
 
 

@@ -46,7 +46,7 @@ class FirstChart:
 
 
 def first_chart(comparisons: PageComparisons) -> FirstChart | None:
-    """What the sentence names, in its units, and further rows of the first of these; None where there is nothing."""
+    """Chart of the findings in the sentence, with further rows in the first one's unit; None without any."""
     by_model = [_speaking(comparisons, model) for model in comparisons.models]
     everything = [comparison for of_model in by_model for comparison in of_model]
     if not everything:
@@ -127,7 +127,7 @@ def _breakdown_text(lead: Findings) -> str:
 
 
 def _title(quantity: str, unit: str) -> str:
-    """What a chart is of, and its unit.
+    """Title of a chart: its quantity and unit.
 
     >>> _title("ratings", "of 7"), _title("the answer “yes”", "points"), _title("words of “warmth”", "per 1,000 words")
     ('Ratings (scale up to 7)', 'The answer “yes”, in points', 'Words of “warmth”, per 1,000 words')
@@ -181,7 +181,7 @@ def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, man
 
 
 def _legend(rows: Sequence[Finding]) -> str:
-    """What is drawn, in one line."""
+    """Legend of a chart, in one line."""
     clauses = ["Dot: estimate", "thick: its 95% interval"]
     if any(e.page_low is not None for _, e in rows):
         clauses.append("thin: the interval among all comparisons of the page; clear of 0 where a difference is found")

@@ -100,7 +100,7 @@ _ORDERS: dict[str, tuple[str, ...]] = {
 
 
 class Writing(NamedTuple):
-    """How values of a unit are written: times what, with how many digits, and what follows."""
+    """Format of values of a unit: factor, number of digits, and what follows."""
 
     per: float = 1.0
     digits: int = 2
@@ -128,7 +128,7 @@ _WRITING = {
 
 
 def writing(unit: str) -> Writing:
-    """How values of a unit are written; see `Estimate.written_unit`.
+    """Format of values of a unit; see `Estimate.written_unit`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a run's page found, as statements that people judge: who and what, without model, size or certainty."""
+"""Findings of a run's page as statements that people judge: who and what, without model, size or certainty."""
 
 from collections.abc import Sequence
 

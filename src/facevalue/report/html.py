@@ -416,7 +416,7 @@ def write_page(path: Path, page: PlainPage) -> None:
 
 
 def page_cautions(runs: Sequence[StoredRun]) -> list[str]:
-    """What readers of a page about runs of one study should be prepared to see, and must know of their pictures."""
+    """Cautions for readers of a page on runs of one study: its content, and what to know of its pictures."""
     note = runs[0].study.about.content_note
     return [*([note] if note else []), *kind_cautions(run.study.source.kind for run in runs)]
 

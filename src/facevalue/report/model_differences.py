@@ -91,7 +91,7 @@ def before(answer: Headline, between: ModelDifferences, names: Mapping[str, str]
 
 
 def _describe_differences(agreement: "RunAgreement", names: tuple[str, str], titles: Titles, cells: int) -> str:
-    """How two models differ: the largest differences that were found, or that none was."""
+    """Describe how two models differ: the largest differences that were found, or that none was."""
     clearness = pl.col("delta").abs() / pl.col("se") if agreement.several else pl.col("delta").abs()
     differing = agreement.differing.sort(clearness, descending=True, nulls_last=True)
     if not differing.height:
@@ -109,7 +109,7 @@ def _describe_differences(agreement: "RunAgreement", names: tuple[str, str], tit
 
 
 def _scale(measure: "Measure") -> ToldScale:
-    """How differences in a measure are told."""
+    """Scale on which differences in a measure are told."""
     return scale_of(Findings(of=()), Estimate("", "", unit=measure.unit), measure)
 
 

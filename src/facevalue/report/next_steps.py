@@ -51,7 +51,7 @@ class NextStep:
 def next_steps(
     of_page: PageComparisons, answer: Headline, cards: Sequence[Card], sections: Sequence[Section], kind: Kind
 ) -> list[NextStep]:
-    """What to do after this audit, the most important first."""
+    """Next steps after this audit, the most important first."""
     comparisons, units = of_page.everything, of_page.page.units.name
     steps = [*_missing_decides(comparisons), *_warnings(cards, kind, units)]
     decisive = None if answer.verdict is HeadlineKind.UNSEEN else _decide(of_page, answer, kind)
@@ -67,7 +67,7 @@ def next_steps(
 
 
 def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
-    """How many times as many units would find a difference worth finding, that difference, and whether it is half.
+    """Factor of units needed to find a difference worth finding, that difference, and whether it is half of today's.
 
     The smallest difference that would be found shrinks with the square root of the number of units: `(mde / d)²` times
     as many find `d`: the margin where there is one, else a tenth of what is possible, else half of what is found today.
@@ -88,12 +88,12 @@ def more_needed(comparison: LeadComparison) -> tuple[float, str, bool] | None:
 
 
 def _unseen(cards: Sequence[Card]) -> list[NextStep]:
-    """What to do first where nothing shows that a model sees the pictures."""
+    """Step to take first where nothing shows that a model sees the pictures."""
     return [NextStep(STEP, "trust", "why it matters", grave=True)] if any(map(is_problem, cards)) else []
 
 
 def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep | None:
-    """Whether there is enough to decide by, or how much more would decide it."""
+    """Step that says whether there is enough to decide by, or how much more is needed."""
     comparisons = of_page.everything
     moved = findings(comparisons)
     unsure = {comparison.subject(e) for comparison, e in moved if e.caveat}
@@ -124,7 +124,7 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
 
 
 def _too_few(of_page: PageComparisons, moved: Sequence[Finding]) -> str:
-    """How many units are behind what was found, as the card on them counts them; empty where they are enough."""
+    """Number of units behind the findings, as the card on units counts them; empty where they are enough."""
     comparison, e = min(moved, key=lambda finding: finding[1].clusters or inf)
     counts, units = unit_counts(of_page), of_page.page.units
     typical = int(median(counts)) if counts else None
@@ -134,7 +134,7 @@ def _too_few(of_page: PageComparisons, moved: Sequence[Finding]) -> str:
 
 
 def _units_wanted(times: float, comparison: LeadComparison) -> str:
-    """How many units more are wanted, beside those that a comparison has now.
+    """Number of further units that are wanted, beside those that a comparison has now.
 
     `times`: how many times as many there have to be.
     """

@@ -178,7 +178,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What a page answers, and the estimates that it answers from."""
+    """Answer of a page, and the estimates that it answers from."""
 
     view: View
     comparisons: PageComparisons

@@ -1,4 +1,4 @@
-"""Whether models see the pictures that they are shown: a card, and what opens the answer where nothing says so."""
+"""Sight of models: a card on whether they see the pictures shown, and a warning in the answer where nothing says so."""
 
 import polars as pl
 
@@ -31,7 +31,7 @@ _WITHDRAWN = "So nothing here is called equivalent."
 
 
 def sentences(numbers: EstimateIndex) -> list[str]:
-    """What opens the answer where nothing shows that a model sees, a sentence for each such model."""
+    """Sentences that open the answer where nothing shows that a model sees, one for each such model."""
     unseen = sightless(numbers.frame)
     many = numbers.frame["model"].n_unique() > 1
     return [f"{_subject(model, many=many)}: {_signs(_rows(numbers, model))}. {_WITHDRAWN}" for model in unseen]
@@ -63,7 +63,7 @@ def sight_card(numbers: EstimateIndex) -> list[Card]:
 
 
 def is_problem(card: Card) -> bool:
-    """Whether a card says that nothing shows that a model sees."""
+    """Return whether a card says that nothing shows that a model sees."""
     return card.name == _CARD and card.status is CardStatus.PROBLEM
 
 
@@ -74,7 +74,7 @@ def _rows(numbers: EstimateIndex, model: str) -> dict[str, Estimate]:
 
 
 def _has_failed(rows: dict[str, Estimate]) -> bool:
-    """Whether questions were asked and answered as by chance, and the answers of the run do not make up for it."""
+    """Return whether questions were answered as by chance, and the run's answers do not make up for it."""
     questions, depends = rows.get(SIGHT_QUESTIONS.name), rows.get(SIGHT_DEPENDENCE.name)
     return questions is not None and questions.p is not None and questions.p > SIGHT_ALPHA and not _is_below(depends)
 

@@ -40,7 +40,7 @@ class ToldScale:
         return self.per * value if self.curve is None else self.curve(self.per * value)
 
     def place(self, value: float) -> float:
-        """Where a chart draws a value: at its size, or, where ticks have a step, at the measure's own value."""
+        """Place where a chart draws a value: its size, or, where ticks have a step, the measure's own value."""
         return self.per * value if self.step else self.size(value)
 
     def number(self, value: float, like: float | None = None, *, signed: bool = False) -> str:
@@ -89,7 +89,7 @@ class ToldScale:
         return f"[{', '.join(texts)}]"
 
     def passage(self, change: Estimate, first: float, second: float, *, signed: bool) -> tuple[str, str]:
-        """What a value was and what it became, and by how much, with the interval of the change.
+        """Values before and after a change, and its size, with the interval of the change.
 
         Examples
         --------
@@ -146,7 +146,7 @@ def _digits(size: float) -> int:
 
 
 def as_precise(e: Estimate) -> float:
-    """What decides how many digits an estimate and its interval are told with: its value, or half the interval.
+    """Number that decides the digits of an estimate and its interval: its value, or half the interval.
 
     Examples
     --------

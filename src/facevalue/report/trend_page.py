@@ -26,7 +26,7 @@ MOST = 40
 
 
 def trend_sentence(history: StudyTrend) -> str:
-    """How many cells drifted or changed at a date, in a sentence."""
+    """Sentence on the number of cells that drifted, or changed at a date."""
     counts = dict(history.cells["became"].value_counts().iter_rows())
     total, drifts, steps = history.cells.height, counts.get(DRIFT, 0), counts.get(STEP, 0)
     over = f"{len(history.runs)} runs from {_date(history, 0)} to {_date(history, len(history.runs) - 1)}"
@@ -76,7 +76,7 @@ def measure_of(history: StudyTrend, row: Mapping[str, Any]) -> Measure:
 
 
 def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:
-    """What a cell is called, from its labels."""
+    """Name of a cell, from its labels."""
     titles = Titles(history.study.about.titles)
     several = len(history.measures) > 1
     names = [name for name in history.labels if row[name] is not None and (several or name != "measure")]
@@ -84,7 +84,7 @@ def cell_name(history: StudyTrend, row: Mapping[str, Any]) -> str:
 
 
 def describe_course(history: StudyTrend, row: Mapping[str, Any]) -> str:
-    """What became of a cell, a drift, or a step and since when, and the caveat of that."""
+    """Describe the course of a cell: its drift, or its step and since when, and the caveat."""
     return add_caveat(_change(history, row), row["caveat"])
 
 
@@ -133,7 +133,7 @@ def trend_page(trend: Trend) -> PlainPage:
 
 
 def _verdict(trend: Trend) -> str:
-    """Whether anything changed, with the caveat of all that did."""
+    """Verdict on whether anything changed, with the caveat of all that did."""
     caveats = [caveat for history in trend.studies for caveat in history.changed["caveat"]]
     return add_caveat("Change found", shared_caveat(caveats)) if trend.changed else "No change found"
 

@@ -205,7 +205,7 @@ class AnswerIndex:
         return [self._shards[number] for number in numbers]
 
     def rows_of(self, trial: int) -> pl.DataFrame:
-        """What is stored of a trial."""
+        """Stored rows of a trial."""
         return stored_rows(self.run, self, self.places_of_trial(trial))
 
     def _ends_of(self, trial: int) -> tuple[int, int]:
@@ -270,7 +270,7 @@ def places_where(chosen: npt.NDArray[np.bool_]) -> Places:
 
 
 def _counts(codes: npt.NDArray[Any], weights: npt.NDArray[Any] | None, size: int) -> npt.NDArray[np.int64]:
-    """How often each code comes, or what its weights sum to; some at a time, as larger copies are made of them."""
+    """Count how often each code comes, or sum its weights; done in pieces, as larger copies are made of them."""
     out = np.zeros(size, dtype=np.int64)
     for start in range(0, codes.size, _TRIALS):
         batch_weights = None if weights is None else weights[start : start + _TRIALS]

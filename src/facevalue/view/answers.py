@@ -108,7 +108,7 @@ def answers(state: RunState, query: Query) -> AnswersPage:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a query asks of answers, and in which order."""
+    """Filters and order of a query for answers."""
 
     levels: Mapping[str, Sequence[str]]
     status: str
@@ -194,7 +194,7 @@ def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: 
 
 
 def parse_replies(run: StoredRun, index: AnswerIndex, places: Places) -> pl.DataFrame:
-    """What replies at these places mean, with their factors, and what is stored of them in columns of other names."""
+    """Parse the replies at these places: their meaning and factors, and stored columns under other names."""
     stored = stored_rows(run, index, places)
     verbatim = stored.select(
         pl.all().exclude("trial", "repeat", "status").name.prefix("stored "),
@@ -253,7 +253,7 @@ def factor_words(row: Mapping[str, object], names: Sequence[str], titles: Titles
 
 
 def meanings(run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question]) -> list[str | None]:
-    """What replies count as: the option read in the same way, or else fields or numbers; None without an answer."""
+    """Meaning of each reply: the option read in the same way, or else fields or numbers; None without an answer."""
     numbers = [name for name in rows.columns if _is_number(run, name, rows.schema[name])]
     options_alike = options_read_alike(run, rows, questions, numbers)
     return [
@@ -281,12 +281,12 @@ def _meaning(row: Mapping[str, Any], numbers: Sequence[str], options: Sequence[s
 
 
 def reason_of(row: Mapping[str, object], titles: Titles) -> str | None:
-    """Why a reply has no valid answer, in words; None where it has one."""
+    """Reason why a reply has no valid answer, in words; None where it has one."""
     return None if row.get("na") is None else titles.get("reason", str(row["na"]))
 
 
 def _kinds_of_answers(state: RunState) -> tuple[FacetLevel, ...]:
-    """What `answer` may be; not counted, as replies would have to be parsed for it."""
+    """Levels of the filter `answer`; not counted, as replies would have to be parsed for it."""
     reasons = [(reason.value, state.titles.get("reason", reason.value)) for reason in NA]
     kinds = ((VALID, "Valid"), (MISSING, "Missing"), *reasons)
     return tuple(FacetLevel(level, title, None) for level, title in kinds)

@@ -112,7 +112,7 @@ class Guard:
         return None
 
     def _spend_code(self, code: str) -> bool:
-        """Whether this is a code that was not used yet, which it is from now on."""
+        """Use up a code: returns whether it was not used before."""
         return self._codes.pop(code, 0.0) > time.monotonic()
 
     def _is_token(self, text: str) -> bool:
@@ -169,7 +169,7 @@ async def _static(request: Request) -> Response:
 
 
 def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """What answers requests in a thread, and says what is wrong in one sentence."""
+    """Wrap a function to answer requests in a thread, with an error as one sentence."""
 
     def answer(request: Request) -> Response:
         try:
@@ -186,7 +186,7 @@ def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Await
 
 
 def _sent_to(make: Callable[[Request, dict[str, Any]], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """What answers requests that bring an object as JSON."""
+    """Wrap a function to answer requests that bring an object as JSON."""
 
     async def endpoint(request: Request) -> Response:
         body = bytearray()

@@ -1,4 +1,4 @@
-"""What takes a while, made in a thread of its own while pages are answered; a failure is a sentence, never a wait."""
+"""Long computations in threads of their own while pages are answered; a failure is a sentence, never a wait."""
 
 import logging
 import signal
@@ -84,7 +84,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class NotYetError(FaceValueError):
-    """What a page needs is being made: it is asked for again after a moment."""
+    """Error for a page whose data is being made: it is asked for again after a moment."""
 
 
 class Background(Generic[T]):
@@ -116,12 +116,12 @@ class Background(Generic[T]):
             _LOG.exception("%s", self._failure)
 
     def is_ready(self, patience: float | None) -> bool:
-        """Whether it was made, or failed; so many seconds are waited for it, or as long as it takes."""
+        """Return whether it was made, or failed; waits so many seconds for it, or as long as it takes."""
         self._thread.join(timeout=patience)
         return not self._thread.is_alive()
 
     def value(self, patience: float | None, waiting: str) -> T:
-        """What was made.
+        """Return the value that was made.
 
         `patience`: seconds that are waited for it; None for as long as it takes. `waiting`: what a reader is told.
 

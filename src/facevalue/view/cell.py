@@ -244,7 +244,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a measure is."""
+    """Definition of a measure."""
 
     title: str
     equation: str
@@ -390,7 +390,7 @@ def _definition(view: View, e: Estimate) -> Definition:
 
 
 def _steps(view: View, e: Estimate) -> Sequence[Step]:
-    """What stands beside an estimate's value, in the report's words."""
+    """Steps shown beside an estimate's value, in the report's words."""
     interval = view.interval(e)
     method = f": {e.method_words}" if e.method_words and e.method_words not in interval else ""
     steps = [Step("Interval", f"{view.value(e)} {interval}{method}")]

@@ -42,7 +42,7 @@ class ComparedSide:
 
 @dataclass(frozen=True, slots=True)
 class ComparedReply:
-    """What a side replied; `prompt` and `pictures` where these are others than the first side's."""
+    """Reply of a side; `prompt` and `pictures` where these differ from the first side's."""
 
     side: str
     trial: int
@@ -106,12 +106,12 @@ class _ViewedSide:
 
     @property
     def is_changed(self) -> bool:
-        """Whether it is asked with an intervention."""
+        """True if it is asked with an intervention."""
         return bool(self.answers.intervention)
 
 
 def default_sides(runs: OpenedRuns) -> str:
-    """What is compared where nothing is named: the first runs of the first one's study, or its interventions."""
+    """Sides that are compared where none is named: the first runs of the first one's study, or its interventions."""
     states = runs.states()
     same_study = [state for state in states if state.run.study.name == states[0].run.study.name]
     if len(same_study) > 1:
@@ -176,7 +176,7 @@ def _sides(runs: OpenedRuns, text: str) -> tuple[_ViewedSide, ...]:
 
 
 def _titles(states: Sequence[RunState], changes: Sequence[str]) -> list[str]:
-    """What sides are called: by their runs where there are several, and by interventions where there are any."""
+    """Titles of the sides: their runs where there are several, and interventions where there are any."""
     names = names_for_people([state.run for state in states])
     labels = [state.run.facts.name or names[state.run.model] for state in states]
     numbers = [state.number for state in states]

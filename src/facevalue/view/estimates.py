@@ -282,7 +282,7 @@ def _meets(frame: pl.DataFrame, conditions: Iterable[pl.Expr]) -> pl.DataFrame:
 
 
 def _conditions(rows: EstimateRows, query: Query) -> dict[str, pl.Expr]:
-    """What a query asks of estimates, by the column that it is chosen by; words by themselves."""
+    """Conditions of a query for estimates, by the column that it is chosen by; words by themselves."""
     out: dict[str, pl.Expr] = {}
     for name in (MEASURE, VERDICT):
         if level := query.text(name):

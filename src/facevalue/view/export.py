@@ -55,7 +55,7 @@ _LIST = "manifest"
 
 
 class PublicPictures:
-    """Which pictures of a run may be shown to anybody.
+    """Pictures of a run that may be shown to anybody.
 
     FaceValue's own drawings may. Of others the list of pictures says so, in its column `public`, as it is now: a
     permission may be taken back after the run. The list is read beside the pictures that the user named, or where the
@@ -90,7 +90,7 @@ class PublicPictures:
         return set() if path is None else public_images(path, root=root)
 
     def may_show(self, trial: str) -> bool:
-        """Whether all pictures of a trial may be shown.
+        """Return whether all pictures of a trial may be shown.
 
         Where the levels of a trial do not name all that it shows, as when a base stands beside it, and of what is no
         trial, all pictures of the run must be such.
@@ -120,7 +120,7 @@ _PICTURE = re.compile(r"picture/(\d+)/(asked|(?:attention-)?\d+)-(\d+)")
 
 @dataclass(frozen=True)
 class ExportedFolder:
-    """What was written. `note`: what was left out; empty for nothing."""
+    """Content of an exported folder. `note`: what was left out; empty for nothing."""
 
     page: Path
     pictures: int
@@ -140,7 +140,7 @@ class _Pictures:
 
     @property
     def note(self) -> str:
-        """What was left out."""
+        """Note on what was left out."""
         left_out, notes = len(self._hidden), []
         if left_out:
             of_all = left_out + sum(_PICTURE_OF_TRIAL.search(path) is not None for path in self._written.values())
@@ -381,7 +381,7 @@ def _notes(
     pictures: _Pictures,
     texts: Mapping[int, Sequence[JudgedReply]],
 ) -> Mapping[str, str | None]:
-    """What others made of a trial, which stands beside the first of its replies."""
+    """Notes of others on a trial, which stand beside the first of its replies."""
     if not replies:
         return _NO_NOTES
     trial, mapped = replies[0]["trial"], state.make_once("trials with maps", lambda: trials_with_maps(state.run.folder))

@@ -43,7 +43,7 @@ class GroupMissing:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run is that has not come to its end."""
+    """Progress of a run that has not come to its end."""
 
     stored: int
     total: int
@@ -73,7 +73,7 @@ class RunHead:
 
 @dataclass(frozen=True, slots=True)
 class ViewerHead:
-    """What the viewer was opened with."""
+    """Head of the viewer: its version, title and notes, and the runs that it was opened with."""
 
     version: str
     title: str
@@ -145,7 +145,7 @@ def _run(state: RunState, model: str) -> RunHead:
 
 
 def _progress(state: RunState) -> RunProgress:
-    """How far a run is, from what it has stored."""
+    """Progress of a run, from what it has stored."""
     run, total = state.run, state.run.facts.counts.requests
     if not shard_paths(run.folder):
         return RunProgress(0, total, 0, None, None, ())

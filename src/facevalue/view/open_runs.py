@@ -58,7 +58,7 @@ class RunState:
         self._recent: OrderedDict[str, Any] = OrderedDict()
 
     def make_once(self, name: str, make: Callable[[], T]) -> T:
-        """What is made of the run, once; others wait for it meanwhile."""
+        """Make a value from the run once; other callers wait for it meanwhile."""
         with self._guard:
             lock = self._locks.setdefault(name, Lock())
         with lock:
@@ -68,7 +68,7 @@ class RunState:
             return value
 
     def make_in_background(self, name: str, make: Callable[[], T], failure: str, waiting: str) -> T:
-        """What is made of the run once, in the background.
+        """Make a value from the run once, in the background.
 
         `failure`, `waiting`: what a reader is told should it fail, and while it is not there.
 
@@ -82,11 +82,11 @@ class RunState:
         return self.begin(name, make, failure).value(self.patience, waiting)
 
     def begin(self, name: str, make: Callable[[], T], failure: str) -> Background[T]:
-        """What is being made of the run, once; nobody waits for it here."""
+        """Begin to make a value from the run, once, without waiting for it."""
         return self.make_once(name, lambda: Background(make, failure))
 
     def make_recent(self, name: str, make: Callable[[], T]) -> T:
-        """What is made of the run for a query; the last few are kept for the next pages of the same."""
+        """Make a value from the run for a query; the last few are kept for the next pages of the same."""
         with self._recent_lock:
             if name not in self._recent:
                 self._recent[name] = make()
@@ -98,7 +98,7 @@ class RunState:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was to be asked was asked."""
+        """True if all that was to be asked was asked."""
         return self.run.facts.end is not None
 
     @property
@@ -114,7 +114,7 @@ class RunState:
 
     @property
     def are_taken(self) -> bool:
-        """Whether there are estimates already."""
+        """True if there are estimates already."""
         taking: Background[Any] | None = self._values.get("taken")
         return taking is not None and taking.is_ready(0)
 
@@ -125,14 +125,14 @@ class RunState:
 
     @property
     def data(self) -> ReportData:
-        """What its report says, without stored answers."""
+        """Data of its report, without stored answers."""
         estimates, tally = self.estimates_and_tally
         tallies = {str(self.run.folder): tally}
         return self.make_once("data", lambda: collect_report([self.run], estimates, tallies, with_answers=False).data)
 
     @property
     def answer(self) -> PageAnswer:
-        """What its report answers."""
+        """Answer of its report."""
         data = self.data
         return self.make_once("answer", lambda: page_answer(data))
 
@@ -259,7 +259,7 @@ class OpenedRuns:
         return self._viewed[int(number or "0")].state()
 
     def make_once(self, name: str, states: tuple[RunState, ...], make: Callable[[], T]) -> T:
-        """What is made of several runs together, once for as long as none of them has grown."""
+        """Make a value from several runs together, once for as long as none of them has grown."""
         with self._lock:
             stored = self._values.get(name)
             if stored is None or stored[0] != states:

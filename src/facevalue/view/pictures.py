@@ -46,7 +46,7 @@ class PictureRef:
 
 
 def captions(run: StoredRun, factors: pl.DataFrame, titles: Titles) -> list[str]:
-    """What is shown, for each trial: the levels of what it shows."""
+    """Caption of each trial: the levels of what it shows."""
     names = [name for name in stimulus_columns(run.study) if name in factors.columns and not name.startswith(_APART)]
     return [caption(row, titles) for row in factors.select(names).iter_rows(named=True)]
 
@@ -73,7 +73,7 @@ def list_pictures(state: RunState, factors: pl.DataFrame) -> Iterator[tuple[Pict
 
 
 def _counts(run: StoredRun, trials: np.ndarray) -> list[int]:
-    """How many pictures each trial shows, where they may be shown."""
+    """Number of pictures that each trial shows, where they may be shown."""
     if not trials.size or not run.pictures_named:
         return [0] * trials.size
     asking = RequestBuilder(run.study, run.facts.exact, run.facts.asked_of)

@@ -43,7 +43,7 @@ class ProfileMark:
 
 @dataclass(frozen=True, slots=True)
 class ProfileSquare:
-    """What a kind of question says of a group; `run` and `key` lead to the strongest, or the first, of its estimates.
+    """Results of a kind of question for a group; `run` and `key` lead to its strongest, or first, estimate.
 
     `page_only`: found on the study's own page alone.
     """

@@ -28,7 +28,7 @@ FAILED = "The search failed"
 
 @dataclass(frozen=True)
 class SearchedPlaces:
-    """What a search has found so far.
+    """Places that a search has found so far.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Search:
         self._lock = Lock()
 
     def so_far(self, patience: float | None, enough: float = inf) -> SearchedPlaces:
-        """What was found after so many seconds, or once there is enough of it.
+        """Return what was found after so many seconds, or once there is enough of it.
 
         `patience`: None for as long as it takes. `enough`: how many places are needed; all by default.
 

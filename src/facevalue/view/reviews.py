@@ -37,7 +37,7 @@ _COUNTING = Lock()
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """How far a rater is."""
+    """Progress of a rater."""
 
     rater: str
     answered: int
@@ -64,7 +64,7 @@ class PacketProgress:
 
 @dataclass(frozen=True, slots=True)
 class CollectedPacket:
-    """What people said of a packet."""
+    """Answers of people to a packet."""
 
     result: ReviewResult
     """As `facevalue review --collect --json` prints it."""

@@ -45,7 +45,7 @@ _TEXT = 120  # characters of a text that was sorted
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """What a scorer, a judge or people say of a reply."""
+    """Judgment of a reply by a scorer, a judge or people."""
 
     by: str
     text: str
@@ -110,7 +110,7 @@ def sorted_texts(state: RunState, index: AnswerIndex, places: Places) -> dict[in
 def judgment_notes(
     state: RunState, trial: int, rows: Sequence[Mapping[str, Any]], texts: Sequence[JudgedReply]
 ) -> Iterator[JudgedReply]:
-    """What others say of the replies of a trial.
+    """Judgments of others on the replies of a trial.
 
     `rows`: these replies, as they are read. `texts`: verdicts on the texts in them (`sorted_texts`).
     """
@@ -130,14 +130,14 @@ def _count_names(names: Mapping[str, int]) -> str:
 
 
 def picture_checks(state: RunState, levels: Mapping[str, Any]) -> tuple[str, ...]:
-    """Whether the pictures of a trial passed their checks, and why not, where they were checked."""
+    """Verdicts of the checks on the pictures of a trial, with reasons, where they were checked."""
     verdicts = state.make_once("checks", lambda: _verdicts(state.run))
     images = dict.fromkeys(str(levels[name]) for name in PICTURES if levels.get(name) is not None)
     return tuple(f"{image}: {verdicts[image]}" for image in images if image in verdicts)
 
 
 def _verdicts(run: StoredRun) -> dict[str, str]:
-    """What became of each picture that was checked: by a run of checks, or beside pictures that the user named."""
+    """Verdict on each checked picture: from a run of checks, or beside pictures that the user named."""
     out: dict[str, str] = {}
     for place in _checks(run):
         with suppress(FaceValueError, OSError):

@@ -45,7 +45,7 @@ GONE = "The run has grown, and its sums were added up anew: look again in some s
 
 @dataclass(frozen=True)
 class EstimateSums:
-    """What an estimate is made of.
+    """Sums that make up an estimate, of all its units and of each.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def _rows(record: TermRecord) -> Iterator[tuple[object, ...]]:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file of the cache is as it was written."""
+    """Return whether a file of the cache is as it was written."""
     try:
         return digest_of(path.read_bytes()) == path.stem.rpartition("-")[2]
     except OSError:

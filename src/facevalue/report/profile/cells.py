@@ -17,7 +17,7 @@ from facevalue.report.sizes import ToldScale, missable_size
 
 
 class Outcome(StrEnum):
-    """What may be said of a comparison in a profile."""
+    """Outcome of a comparison in a profile."""
 
     FOUND = "found"
     ON_PAGE = "found on its page alone"
@@ -117,7 +117,7 @@ class ProfileCell:
 
     @property
     def outcome_words(self) -> str:
-        """What may be said of it, with its caveat."""
+        """Outcome in words, with its caveat."""
         return add_caveat(self.outcome.value, self.caveat)
 
     @property

@@ -82,7 +82,7 @@ def _unseen(profile: Profile) -> list[str]:
 
 
 def _list_unanswered(profile: Profile) -> list[str]:
-    """Which studies are not answered, and why, a sentence each."""
+    """Unanswered studies with their reasons, a sentence each."""
     many = len(profile.models) > 1
     return [
         f"{study.name}{f' ({model})' if many else ''} is {reason[:1].lower()}{reason[1:]}"
@@ -92,7 +92,7 @@ def _list_unanswered(profile: Profile) -> list[str]:
 
 
 def level_sentence(profile: Profile) -> str:
-    """What the level of the whole is over."""
+    """Sentence on the tests that the level of the whole profile covers."""
     families = sum(study.families for study in profile.studies)
     if not families:
         return "Nothing was tested."
@@ -139,7 +139,7 @@ def _in_words(cell: ProfileCell, profile: Profile) -> str:
 
 
 def contrast_note(contrast: Contrast) -> str:
-    """What a table of two sides is of."""
+    """Note on the rows that a table of two sides shows."""
     return f"{len(contrast.rows):,} that both sides show. {contrast.summary[:1].upper()}{contrast.summary[1:]}."
 
 
@@ -211,7 +211,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class ContrastRow:
-    """What two kinds of question, two models, or a request with and without an intervention say of one group."""
+    """Results for one group on two sides: kinds of question, models, or without and with an intervention."""
 
     model: str
     """Whose answers; empty where models stand side by side."""

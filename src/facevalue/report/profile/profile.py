@@ -144,7 +144,7 @@ class JudgedTogether(Protocol):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Who was asked."""
+        """Names of the models that were asked."""
         ...
 
     @property
@@ -218,7 +218,7 @@ def _view(study: JudgedTogether, page: Page, table: pl.DataFrame) -> View:
 
 
 def _leads(page: Page, view: View) -> list[Findings]:
-    """What a page compares, of any model and under any intervention."""
+    """Comparisons of a page, of any model and under any intervention."""
     of_models = [lead for model in view.numbers.models for lead in leading(page, view.narrow(model))]
     return list({str(lead.of): lead for lead in of_models}.values())
 

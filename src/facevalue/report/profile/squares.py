@@ -44,7 +44,7 @@ CHANGED = "found on its page"
 
 @dataclass(frozen=True)
 class Square:
-    """What a kind of question says of a group: its comparisons, never averaged.
+    """Results of a kind of question for a group: its comparisons, never averaged.
 
     `cells`: one for each trait, or each group that it is compared with.
     """
@@ -62,7 +62,7 @@ class Square:
 
     @property
     def is_of_page(self) -> bool:
-        """Whether what is found is found on its page alone."""
+        """True if what is found is found on its page alone."""
         return bool(self.found_cells) and self.found_cells[0].outcome == Outcome.ON_PAGE
 
     @cached_property
@@ -95,7 +95,7 @@ class Square:
 
     @property
     def missed_size(self) -> str:
-        """How much the typical comparison could have missed."""
+        """Difference that the typical comparison could have missed."""
         open_cells = [cell for cell in self.cells if cell.outcome == Outcome.UNDECIDED]
         if not open_cells:
             return ""
@@ -115,17 +115,17 @@ class Square:
 
     @property
     def caveat(self) -> str:
-        """What else could explain what is found: of one comparison, or of how many; empty for nothing."""
+        """Caveats of what is found: of one comparison, or counted over several; empty for none."""
         return counted_caveats(cell.caveat for cell in self.found_cells).removeprefix(", ")
 
     @property
     def count(self) -> str:
-        """How many comparisons are found of how many; empty where there is one."""
+        """Number of comparisons that are found, of all; empty where there is one."""
         return f"{len(self.found_cells)} of {len(self.cells)}" if len(self.cells) > 1 else ""
 
     @property
     def change(self) -> str:
-        """What an intervention changed: how many of the comparisons, and the clearest; empty without one."""
+        """Change by an intervention: the number of comparisons changed, and the clearest; empty without one."""
         changes = [cell for cell in self.cells if cell.change is not None]
         if not changes:
             return ""
@@ -145,7 +145,7 @@ class Square:
 
 
 def _clearness(cell: ProfileCell) -> float:
-    """How many standard errors a change is from none."""
+    """Number of standard errors by which a change differs from none."""
     change = cell.change
     return abs(change.value or 0.0) / change.se if change is not None and change.se else 0.0
 
@@ -166,7 +166,7 @@ class GroupRow:
 
     @property
     def disagrees(self) -> bool:
-        """Whether some kinds of question find something in favour of the group, and others against it."""
+        """True if some kinds of question find something in favour of the group, and others against it."""
         return {1, -1} <= {square.favour for square in self.squares.values() if not square.is_of_page}
 
     @property
@@ -204,7 +204,7 @@ Side = tuple[tuple[str, Square], ...]
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What is said of a group on either side of a contrast.
+    """Results for a group on either side of a contrast.
 
     `change`: what the intervention changed, of the same trials with and without it; empty where there is none.
     `reading`: in words; `kind`: "agree", "opposite", "neither", "unlike" (found both times, with directions that do not
@@ -229,7 +229,7 @@ class Contrast:
 
     @property
     def title(self) -> str:
-        """What stands beside what."""
+        """Names of the two sides."""
         return f"{self.heads[0]} beside {self.second}"
 
     @property
@@ -241,12 +241,12 @@ class Contrast:
 
     @property
     def has_changes(self) -> bool:
-        """Whether paired changes of an intervention are among it."""
+        """True if it contains paired changes of an intervention."""
         return any(row.change for row in self.rows)
 
     @property
     def summary(self) -> str:
-        """How many groups they agree about."""
+        """Numbers of groups on which the sides agree, differ, or find nothing."""
         kinds = [row.kind for row in self.rows]
         words = {
             AGREE: "agree", OPPOSITE: "opposite", "first": f"{self.first} alone", "second": f"{self.second} alone",

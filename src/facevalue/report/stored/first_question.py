@@ -1,4 +1,4 @@
-"""What was asked, for the first screen: one stored question, and the pictures that it was asked about."""
+"""Question for the first screen: one that is stored, and the pictures that it was asked about."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -111,7 +111,7 @@ def question_of(
 
 
 def _clearest(page: Page, view: View) -> Estimate | None:
-    """What the page speaks of first."""
+    """Estimate of which the page speaks first."""
     comparisons = list_comparisons(page, view)
     comparison = next(
         (comparison for comparison in comparisons if comparison.differences), next(iter(comparisons), None)
@@ -183,12 +183,12 @@ def _choose_stimuli(page: Page, run: StoredRun, e: Estimate | None, first: Mappi
 
 
 def _controls(page: Page) -> Mapping[str, str]:
-    """What second bases are called, by their level of what is changed."""
+    """Names of second bases, by their level of what is changed."""
     return page.examples.controls if isinstance(page.examples, Compared) else {}
 
 
 def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles, controls: Mapping[str, str]) -> list[str]:
-    """What the pictures differ in, for each of them: in what the finding is of, if they differ in that."""
+    """Caption of each picture: the levels in which pictures differ; those of the finding, if they differ in these."""
     names = [name for name in (rows[0] if rows else {}) if name not in _APART]
     differing = [name for name in names if len({row[name] for row in rows}) > 1]
     of_finding = [name for name in differing if e is not None and e[name] is not None]
