@@ -155,7 +155,7 @@ class AnswerPairs:
 
 
 def _has_same_trials(first: Study, second: Study) -> bool:
-    """Whether trials of the same number are the same in both."""
+    """Return whether trials of the same number are the same in both."""
     places = {*ROOTS, *LISTS}
     options = [
         {name: value for name, value in study.options.items() if name not in places} for study in (first, second)
@@ -173,7 +173,7 @@ def _shared_columns(first: Study, second: Study) -> list[str]:
 def _readings(
     side: AnswerSide, names: UnitNames, columns: Sequence[str] | None, *, by_seed: bool
 ) -> Iterator[pl.DataFrame]:
-    """What a run answered where it was to choose, in few columns."""
+    """Answers of a run where it was to choose, in few columns."""
     study, facts = side.plain, side.run.facts
     units, factors = names.of(study), set(study.design.columns)
     question_columns = ["block", *prompt_columns(study)]
@@ -319,7 +319,7 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
 
 
 def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
-    """What was sampled, dealt into groups, and its codes."""
+    """Groups into which the sampled units are dealt, and the units' codes."""
     distinct = pl.concat([rows.select(COLUMNS).unique() for rows in pairs]).unique().to_numpy()
     return Groups([np.unique(distinct, axis=0)], JACKKNIFE_GROUPS, SEED, pairs.names.ranks()), np.unique(distinct)
 
@@ -425,7 +425,7 @@ class FlipInWords:
     """Share of the second answer among the first run's answers to this question."""
 
     def pictures(self, run: StoredRun) -> TrialPictures:
-        """What the trial showed; `run`: the first one."""
+        """Pictures of the trial; `run`: the first one."""
         return load_shown(run.plain(), self.trial)
 
 

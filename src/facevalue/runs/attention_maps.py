@@ -33,7 +33,7 @@ class AttentionMap(NamedTuple):
 
     @property
     def model(self) -> str:
-        """Whose attention it is, as the file says; empty where it does not."""
+        """Name of the model whose attention it is, as the file states; empty where it does not."""
         try:
             with Image.open(self.path) as image:
                 text = image.info.get(_MODEL, "")

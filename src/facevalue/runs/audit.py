@@ -119,7 +119,7 @@ Ask = Callable[[Prepared], RunSummary]
 
 @dataclass(frozen=True)
 class AuditOutcome:
-    """What a session of an audit came to.
+    """Outcome of a session of an audit.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class AuditOutcome:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether Ctrl-C or SIGTERM ended it."""
+        """True if Ctrl-C or SIGTERM ended it."""
         return any(summary.interrupted for summary in self.summaries.values())
 
 
@@ -178,7 +178,7 @@ class ModelAudit:
 
     @property
     def studies(self) -> list[StudyOfAudit]:
-        """What is asked, in order."""
+        """Studies that are asked, in order."""
         return list(self._studies.values())
 
     def fit(self, model: Model) -> None:
@@ -204,7 +204,7 @@ class ModelAudit:
             raise ModelError(f"{model.name} can be asked nothing of this audit. {self._left_out[-1].why}")
 
     def plan(self) -> AuditPlan:
-        """What is asked, of a pilot or within the budget, as far as is known now; nothing is asked for it."""
+        """Plan of a pilot, or within the budget, as far as is known now; makes no requests."""
         sizes, budget = self._sizes(), self.settings.budget
         if budget is None:
             return self._pilot_plan(sizes)
@@ -298,7 +298,7 @@ class ModelAudit:
         return pilot if takes <= PILOT_SHARE * budget.amount else None
 
     def _pilot_plan(self, sizes: Sequence[StudySizes]) -> AuditPlan:
-        """What a pilot asks that has begun, or will begin."""
+        """Plan of a pilot that has begun, or will begin."""
         samples = {of_study.name: of_study.begun or of_study.pilot_sample for of_study in sizes}
         return plan_of_samples(sizes, self._left_out, self.settings.rates, samples)
 
@@ -361,12 +361,12 @@ class ModelAudit:
         return replace(settings, max_cost=max(budget.amount - self._cost_of_others(prices, besides=study.name), 1e-9))
 
     def _cost_of_others(self, prices: Prices, besides: str) -> float:
-        """What all other studies have cost."""
+        """Cost of all other studies so far."""
         spent = [facts.tokens for name, facts in self._facts().items() if name != besides]
         return sum(prices.cost(*tokens) for tokens in spent)
 
     def _facts(self) -> dict[str, RunManifest]:
-        """What is stored about each run that has begun, by name."""
+        """Stored manifests of the runs that have begun, by name."""
         assert self.place is not None
         assert self.record is not None
         begun = begun_runs(self.place, self.record)
@@ -427,24 +427,24 @@ class ModelAudit:
 
 
 def _can_grow(study: AuditedStudy, run: RunManifest | None) -> bool:
-    """Whether a study was asked no more than a pilot, which did not tell enough."""
+    """Return whether a study was asked no more than a pilot, which did not tell enough."""
     return run is None or (run.sample == study.pilot and not run.enough)
 
 
 def _is_open(summaries: Mapping[str, RunSummary]) -> bool:
-    """Whether anything is left that the same settings would ask."""
+    """Return whether anything is left that the same settings would ask."""
     return any(summary.interrupted or (not summary.complete and not summary.stopped) for summary in summaries.values())
 
 
 def _stop_reason(summary: RunSummary) -> str:
-    """Why a study is asked no more after its pilot; empty if it is."""
+    """Reason why a study is asked no more after its pilot; empty if it is."""
     if summary.enough:
         return "Its pilot told enough: it is asked no more."
     return "Most replies of its pilot cannot be read: it is asked no more." if summary.stopped else ""
 
 
 def _stored_sight(facts: RunManifest) -> Sight | None:
-    """What the model answered about its sight for a run, without what that cost; None if nothing."""
+    """Answers of the model about its sight stored for a run, without their cost; None if there are none."""
     if facts.sight is None or not facts.sight.asked:
         return None
     return replace(facts.sight, prompt_tokens=0, completion_tokens=0)

@@ -75,7 +75,7 @@ class AuditedStudy:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """What `audit.toml` holds. No secret is among it.
+    """Content of `audit.toml`, without secrets.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def begun_runs(audit: Path | str, record: AuditRecord) -> dict[str, Path | str]:
 
 
 def run_place(audit: Path | str, name: str) -> Path | str:
-    """Where the run of a study lies.
+    """Place of a study's run.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def _has_begun(run: Path | str) -> bool:
 
 
 def run_name(study: str) -> str:
-    """What the run of a study is called: its name, or that of its file.
+    """Name of a study's run: the study's name, or that of its file.
 
     Examples
     --------

@@ -47,13 +47,13 @@ class Prices:
                 raise SettingError(f"A price is that of a million tokens, 0 or more, not {price:g}.")
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """What so many tokens cost."""
+        """Cost of so many tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class AuditBudget:
-    """What an audit may take.
+    """Limit on the requests, hours or money of an audit.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class SizeOffered:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStudy:
-    """What a study of an audit is asked.
+    """Plan of one study of an audit.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class PlannedStudy:
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """What an audit asks.
+    """Plan of an audit: what it asks.
 
     Attributes
     ----------
@@ -249,12 +249,12 @@ class AuditPlan:
 
     @property
     def cost(self) -> float | None:
-        """What all studies cost; None where no price is known."""
+        """Cost of all studies; None where no price is known."""
         return _total([study.cost for study in self.studies])
 
     @property
     def hours(self) -> float | None:
-        """How long all studies take; None where no rate is known."""
+        """Duration of all studies; None where no rate is known."""
         return _total([study.hours for study in self.studies])
 
     @property
@@ -282,7 +282,7 @@ def _total(amounts: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a request takes.
+    """Prices and speed of requests.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ class Rates:
         return sizes.pilot.seconds / 3600
 
     def of_budget(self, budget: AuditBudget, sizes: StudySizes) -> float:
-        """What a request of a study takes of a budget."""
+        """Part of a budget that a request of a study takes."""
         if budget.unit == MONEY:
             cost = self.cost(sizes)
             assert cost is not None  # as `check_currency` has it
@@ -342,7 +342,7 @@ def plan_of_samples(
     dealt: Mapping[str, int] | None = None,
     stopped: Mapping[str, str] | None = None,
 ) -> AuditPlan:
-    """What samples ask that are known, as those of a pilot; without a budget, also what other sizes detect.
+    """Plan for samples that are known, as those of a pilot; without a budget, also what other sizes detect.
 
     `samples`: requests wanted, by the name of a study. `dealt`: those of them that went to other studies. `stopped`:
     studies of which nothing more is asked, and why.

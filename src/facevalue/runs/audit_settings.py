@@ -26,7 +26,7 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class AuditConfig:
-    """What a file says of an audit.
+    """Settings of an audit in a file.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class AuditSettings:
         return cls(model, wishes, budget, typed.strip(), seed, rates, pilot, max_invalid, stop_when, sight)
 
     def recorded_settings(self) -> dict[str, OptionValue]:
-        """What decides what is asked, by the name of the option."""
+        """Settings that decide what is asked, by the name of the option."""
         wishes = self.wishes
         settings: dict[str, OptionValue | None] = {
             "studies": list(wishes.studies) or None,

@@ -126,7 +126,7 @@ class StudyOfAudit:
 
     @property
     def repeats(self) -> int:
-        """How often each trial is asked."""
+        """Number of times that each trial is asked."""
         return 1 if self.exact else self.study.repeats
 
     @property
@@ -152,7 +152,7 @@ class StudyOfAudit:
 
 @dataclass(frozen=True)
 class AuditWishes:
-    """What the user of an audit wants asked.
+    """Wishes of the user for the questions of an audit.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def _build_study(
 
 
 def _can_be_exact(study: Study) -> bool:
-    """Whether all questions of a study have options."""
+    """Return whether all questions of a study have options."""
     try:
         check_options(study, TrialNumbers(study.design.size))
     except RunError:

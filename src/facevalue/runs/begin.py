@@ -24,7 +24,7 @@ def begin(prepared: Prepared, model: Model, progress: Progress) -> RunSummary:
 
 
 def job_of(prepared: Prepared, model: str, options: ModelOptions, making: MakingJob | None = None) -> Job:
-    """What workers of a run in object storage need to know; `making`: of one that makes pictures."""
+    """Job for workers of a run in object storage; `making`: that of a run that makes pictures."""
     study, settings = prepared.study, prepared.settings
     return Job(
         url=str(prepared.folder),

@@ -66,7 +66,7 @@ def check_limits(study: Study, model: Model, numbers: TrialNumbers, exact: bool,
 
 
 def shows_pictures(study: Study, numbers: TrialNumbers) -> bool:
-    """Whether a run shows any picture, by the first trial of each of its blocks."""
+    """Return whether a run shows any picture, by the first trial of each of its blocks."""
     firsts = _first_trials(study, numbers)
     if not firsts.size:
         return False
@@ -121,7 +121,7 @@ def check_options(study: Study, numbers: TrialNumbers) -> None:
 
 
 def _with_options(study: Study, optioned: pl.DataFrame, free: pl.DataFrame) -> str:
-    """What to do about blocks without options: ask the others alone, if a setting can say so, or sample."""
+    """Advice on blocks without options: ask the others alone, if a setting can say so, or sample."""
     if optioned.is_empty():
         return "Run it sampled."
     for name in study.options:

@@ -221,7 +221,7 @@ def _estimates(models: Sequence[KeptAnswers]) -> list[pl.DataFrame]:
 
 
 def _share_units(first: KeptAnswers, second: KeptAnswers) -> bool:
-    """Whether both are about the same units in each block that both were asked: faces apart from forms or scenes."""
+    """Return whether both are about the same units in each block that both were asked: faces, not forms or scenes."""
     first_units, second_units = first.units_by_block(), second.units_by_block()
     return all(
         np.intersect1d(first_units[block], second_units[block]).size

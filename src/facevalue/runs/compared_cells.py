@@ -217,7 +217,7 @@ class RunAgreement:
 
     @property
     def several(self) -> bool:
-        """Whether cells are of several measures, each in its own unit; `measure` is then one of their labels."""
+        """True if cells are of several measures, each in its own unit; `measure` is then one of their labels."""
         return len(self.measures) > 1
 
     def measure_of(self, row: Mapping[str, Any]) -> Measure:
@@ -243,7 +243,7 @@ class RunAgreement:
 
     @property
     def became(self) -> dict[str, int]:
-        """What became of the cells that differ: their numbers by `BECAME`."""
+        """Numbers of differing cells by the change they underwent (`BECAME`)."""
         counts = dict(self.differing["became"].value_counts().iter_rows())
         return {name: counts[name] for name in BECAME if name in counts}
 

@@ -363,7 +363,7 @@ def _add_pair_names(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:
 
 
 def run_names(runs: Sequence[StoredRun]) -> dict[Path, str]:
-    """What runs are called beside each other, by folder: their own name, else that of their folder.
+    """Names of runs in comparisons, by folder: their own name, else that of their folder.
 
     Runs of one study whose folders are called alike, as those of two audits are, have the audit's name.
     """

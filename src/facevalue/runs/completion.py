@@ -32,12 +32,12 @@ from facevalue.types import Status
 
 
 def without_answer(study: Study, responses: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which stored responses are replies without a valid answer; those with an error are no replies."""
+    """Mask of the stored responses that are replies without a valid answer; those with an error are no replies."""
     return missing_reasons(study, responses).is_not_null().to_numpy()
 
 
 def missing_reasons(study: Study, responses: pl.DataFrame) -> pl.Series:
-    """Why each stored response holds no valid answer; null where it does, and where it is an error and no reply."""
+    """Reason why each stored response holds no valid answer; null where it does, or where it is an error."""
     replied = np.flatnonzero((responses["status"] != "error").to_numpy())
     replies = responses.select("trial", *study.reading.columns)[replied].with_columns(remove_thinking(pl.col("text")))
     frame = study.design.trials(replies["trial"].to_numpy().astype(np.int64))
@@ -138,12 +138,12 @@ class Completion:
             self._invalid[positions[in_run], frame["repeat"].to_numpy()[in_run]] = True
 
     def open(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Which requests at a range of positions are still to be asked: positions x repeats, re-asks left out."""
+        """Mask of the requests at a range of positions still to be asked: positions x repeats, without re-asks."""
         state = self._state[start:stop, : self.repeats]
         return (state == 0) | (state == _ERROR)
 
     def open_requests(self, positions: Index, again: int, *, only_failed: bool = False) -> npt.NDArray[np.bool_]:
-        """Which requests of these trials are still to be made in a round: positions x (repeats, those of re-asks).
+        """Mask of the requests of these trials still to be made in a round: positions x (repeats, those of re-asks).
 
         Round 0 is the protocol's own; later ones ask again where the round before brought no valid answer. With
         `only_failed` it is what failed of the first.

@@ -81,7 +81,7 @@ class Followed:
         pictures.take(rows, [name for name in stimulus_columns(study) if name in rows.columns])
 
     def unseen(self, study: str) -> bool:
-        """Whether nothing shows that the model sees the pictures."""
+        """Return whether nothing shows that the model sees the pictures."""
         from facevalue.measures.instrument import sightless  # noqa: PLC0415 - scipy.stats takes a second to import
 
         if self.pictures is None:

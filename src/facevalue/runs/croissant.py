@@ -101,7 +101,7 @@ class Rights:
 
 
 def stated_in(document: object) -> Rights:
-    """What an earlier document states; whatever is none of that is passed over.
+    """Rights that an earlier document states; anything else in it is ignored.
 
     Examples
     --------

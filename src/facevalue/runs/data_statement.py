@@ -1,4 +1,4 @@
-"""What is to be known of a set of pictures before it is used: how they were made, of whom, who is missing, for what.
+"""Data statement of a set of pictures: how they were made, of whom, who is missing, and for which use.
 
 The words of a data statement, from facts of the run that made the set; `croissant` says the rest and gives it its form.
 """
@@ -167,7 +167,7 @@ def _made_words(pictures: pl.DataFrame, provenance: Provenance) -> dict[str, Any
 
 
 def _process(pictures: pl.DataFrame, provenance: Provenance) -> Iterator[str]:
-    """How pictures were made, a sentence each."""
+    """Sentences on how the pictures were made."""
     table = provenance.outcomes
     existing = table.filter(pl.col("prompt").is_null()).height
     edits = table.height - table["source"].null_count()
@@ -228,7 +228,7 @@ def _kappa_interval(row: Mapping[str, Any]) -> str:
 
 
 def _missing(outcomes: pl.DataFrame) -> str:
-    """How many of the pictures that were to be made are missing, and why."""
+    """Number of pictures that were to be made and are missing, with reasons."""
     status = outcomes["status"]
     counts = {
         "refused by the generator": (status == Status.REFUSED).sum(),
@@ -252,7 +252,7 @@ def _raw_data(provenance: Provenance) -> str:
 
 
 def _sensitive(provenance: Provenance) -> Iterator[str]:
-    """What factors say about people."""
+    """Sentences on what factors say about people."""
     for group in provenance.groups:
         yield f"{_words(group).capitalize()}, as asked for and as it may be perceived."
     if provenance.outcomes["prompt"].null_count():
@@ -276,7 +276,7 @@ def _activities(provenance: Provenance) -> Iterator[dict[str, Any]]:
 
 
 def _composition(pictures: pl.DataFrame, factors: Sequence[str]) -> Iterator[str]:
-    """Who and what is shown how often, a sentence for each factor."""
+    """Frequencies of the levels that are shown, a sentence for each factor."""
     for factor in factors:
         if factor not in pictures.columns:
             continue

@@ -30,7 +30,7 @@ def asked_of(study: Study, settings: RunSettings) -> StudyAsked:
 
 
 def asked_before(manifest: RunManifest) -> StudyAsked:
-    """What a run folder says that it asks."""
+    """Study that a run folder says it asks."""
     return StudyAsked(
         manifest.study, manifest.study_version, manifest.options, manifest.trials, manifest.stimuli or "",
         manifest.sample, manifest.seed, manifest.exact,
@@ -161,7 +161,7 @@ def prepare_import(
 
 
 def _facts(records: Sequence[Record], sampling: Sampling) -> dict[str, Fact]:
-    """What the records say of the model; how replies were drawn must be what the study says.
+    """Facts that the records state about the model; the sampling must be the study's.
 
     A longer reply than the study's limit allows is no other question: models that think need it.
     """

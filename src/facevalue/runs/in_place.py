@@ -27,7 +27,7 @@ def opened_in_place(url: str, pictures: Path | None = None) -> StoredRun:
 
 
 def describe_unchecked(run: StoredRun) -> str:
-    """What was not compared with its digest of a run that is read in place, in a sentence; empty if all was."""
+    """Sentence on the files of a run read in place that were not compared with a digest; empty if all were."""
     complete, units = checked_units(run.folder)
     if complete == units:
         return ""

@@ -83,7 +83,7 @@ LEAST_OTHERS = 6
 
 @dataclass(frozen=True)
 class InspectionOutcome:
-    """What an inspection did.
+    """Outcome of an inspection.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ _EDITED = " + "
 
 
 def names_for_people(runs: Sequence[StoredRun]) -> dict[str, str]:
-    """What the models of runs are called in tables, pages and charts, by their names in estimates.
+    """Names of the runs' models in tables, pages and charts, by their names in estimates.
 
     What users called their runs stays as it is.
     """

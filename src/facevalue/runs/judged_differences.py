@@ -121,7 +121,7 @@ def _names_apart(differences: Sequence[Differences], difference: Differences) ->
 
 
 def _leads(difference: Differences) -> pl.Expr:
-    """Whether a row is of the cells that are compared."""
+    """Expression for whether a row is of the cells that are compared."""
     return pl.col("family").str.starts_with(family_of(difference.measures)).fill_null(value=False)
 
 
@@ -207,7 +207,7 @@ def _with_sides(judged: pl.DataFrame, differences: Differences) -> pl.DataFrame:
 
 
 def _became() -> pl.Expr:
-    """What became of a number that differs; see `BECAME`."""
+    """Expression for the change of a number that differs; see `BECAME`."""
     first, second = pl.col("first"), pl.col("second")
     level = pl.when(second > first).then(pl.lit(HIGHER)).otherwise(pl.lit(LOWER))
     is_smaller = second.abs() < first.abs()

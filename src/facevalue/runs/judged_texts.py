@@ -163,12 +163,12 @@ class Doubt(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What its judgment is found by: what was asked, and the text."""
+        """Key of its judgment: the question asked, and the text."""
         return f"{self.sorting.name}{AGAIN}" if self.again else self.sorting.name, self.text
 
 
 class Judgment(NamedTuple):
-    """What the judge said: its verdict, the category if it named one, and its reply, verbatim up to 500 characters."""
+    """Judgment of a text: verdict, the category if one was named, and the reply, verbatim up to 500 characters."""
 
     verdict: ReplyKind
     category: str | None

@@ -30,20 +30,20 @@ Known: TypeAlias = Mapping[tuple[WordList, int], Named]
 
 @dataclass(frozen=True, slots=True)
 class WordJudgments:
-    """What a run's judge said of lists of words, by list and repeat. A changed list is another one."""
+    """Judgments of lists of words by a run's judge, by list and repeat. A changed list is another one."""
 
     name: str
     known: Known
 
     def combine_replies_to(self, words: WordList) -> Flagged | None:
-        """What was said of a list; None if it was not asked about, or no reply is a list."""
+        """Combine the judgments of a list; None if it was not asked about, or no reply is a list."""
         replies = [reply for (word_list, _), reply in self.known.items() if word_list == words]
         return combine_replies(words.words, replies)
 
 
 @dataclass(slots=True)
 class WordsOutcome:
-    """How asking went: replies there were before, replies of all lists now, and requests that failed."""
+    """Outcome of asking about words: replies before, replies for all lists now, and requests that failed."""
 
     before: int
     replies: Sequence[Named] = ()
@@ -104,7 +104,7 @@ def _requests(unasked: Sequence[tuple[WordList, int]], offer: JudgedWords) -> It
 
 
 def judged_by(folders: Sequence[Path]) -> Callable[[WordList], Flagged | None]:
-    """What the judges of run folders say of lists, whichever folder holds it."""
+    """Function that returns the judgment of a list from these run folders, whichever holds it."""
     stored = [judgments for folder in folders if (judgments := read_word_judgments(folder)) is not None]
     return lambda words: next(
         (flagged for judgments in stored if (flagged := judgments.combine_replies_to(words)) is not None), None

@@ -153,7 +153,7 @@ def _by_people(
 
 
 def _holds(answered: pl.DataFrame, texts: list[str]) -> pl.Expr:
-    """Whether answers are one of these texts, or lists that have one of them."""
+    """Expression for whether answers are one of these texts, or lists that have one of them."""
     listed = pl.col(ENTRIES).list.eval(pl.element().is_in(texts)).list.any() if ENTRIES in answered.columns else False
     alone = pl.col(TEXT).is_in(texts) if TEXT in answered.columns else False
     return pl.any_horizontal(listed, alone).fill_null(value=False)
@@ -197,7 +197,7 @@ class JudgedTexts:
 
     @property
     def reason(self) -> str:
-        """Why one of these has no answer; empty if that is unknown."""
+        """Reason why one of these has no answer; empty if that is unknown."""
         outcomes = [outcome for outcome in (self.outcome, self.audited) if outcome is not None]
         return next((outcome.reason for outcome in outcomes if outcome.reason), "")
 
@@ -234,7 +234,7 @@ class JudgedLists:
 
     @property
     def reason(self) -> str:
-        """Why one of these has no answer; empty if that is unknown."""
+        """Reason why one of these has no answer; empty if that is unknown."""
         return (self.outcome.why if self.outcome else "") or ""
 
 

@@ -157,7 +157,7 @@ def read_kept(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
 
 
 def are_kept(run: StoredRun) -> bool:
-    """Whether the estimates of a run are kept, so that `take_estimates` only reads them."""
+    """Return whether the estimates of a run are kept, so that `take_estimates` only reads them."""
     of = digest_of_run(run)
     return any(_is_of(path, of) for path in _places(run))
 
@@ -179,7 +179,7 @@ def _keep(run: StoredRun, estimates: pl.DataFrame, tally: ReplyTally, of: str) -
 
 
 def _places(run: StoredRun) -> Sequence[Path]:
-    """Where estimates of a run are kept on this machine: beside it or its mirror, or else in the cache."""
+    """Places of a run's estimates on this machine: beside it or its mirror, or else in the cache."""
     place = str(run.folder.resolve())
     mirrors = [place_of(run.url, run.facts.id)] if run.url else []
     return [folder / ESTIMATES for folder in (run.folder, *mirrors, cached_folder("estimates", place, place))]
@@ -207,14 +207,14 @@ def _add_digest(data: bytes) -> bytes:
 
 
 def _is_whole(data: bytes) -> bool:
-    """Whether a file is as it was sealed."""
+    """Return whether a file is as it was sealed."""
     at = data.rfind(_SEAL.encode()) + len(_SEAL) + 2  # in its metadata a type and a length stand between the two
     blank = data[:at] + _BLANK + data[at + len(_BLANK) :]
     return data[at : at + len(_BLANK)] == hashlib.sha256(blank).hexdigest().encode()
 
 
 def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, ReplyTally] | None:
-    """What is kept of these very files; None where nothing is."""
+    """Read the estimates kept of these very files; None where there are none."""
     if not of:
         return None
     for path in _places(run):
@@ -225,7 +225,7 @@ def _read(run: StoredRun, of: str) -> tuple[pl.DataFrame, ReplyTally] | None:
 
 
 def _is_of(path: Path, of: str) -> bool:
-    """Whether a file is as it was kept, and of this digest."""
+    """Return whether a file is as it was kept, and of this digest."""
     try:
         return bool(of) and _is_whole(path.read_bytes()) and read_metadata(path).get(_OF) == of
     except (OSError, RunError, pl.exceptions.PolarsError):

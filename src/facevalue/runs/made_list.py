@@ -71,7 +71,7 @@ def made_statement(
 
 
 def _people(folder: Path, pictures: pl.DataFrame) -> RatedPictures | None:
-    """What people said of them; ratings that cannot be read are not stated, as nothing of a making hangs on them."""
+    """Ratings of the pictures by people; None where they cannot be read, as nothing of a making depends on them."""
     try:
         ratings = read_kept(folder)
         people = (
@@ -83,7 +83,7 @@ def _people(folder: Path, pictures: pl.DataFrame) -> RatedPictures | None:
 
 
 def stated_before(place: Path | str) -> Rights:
-    """What the data statement of a place states about its pictures; nothing where there is none that can be read."""
+    """Rights that the data statement at a place states; empty where there is none that can be read."""
     try:
         data = read_placed(place, FILE, _LARGEST, "a data statement")
         return Rights() if data is None else stated_in(to_json(data, FILE))
@@ -108,7 +108,7 @@ def to_file(document: dict[str, Any]) -> bytes:
 
 
 def _provenance(folder: Path, run: RunManifest, records: pl.DataFrame) -> Provenance:
-    """How pictures were made: what was asked for, of whom, and what became of it."""
+    """Provenance of pictures: what was asked for, the people shown, and the outcome of each request."""
     table, offer, groups = read_table(folder / STIMULI), making_offer(str(run.options[MADE_FOR])), run.options[GROUPS]
     status = records.unique(IMAGE, keep="last", maintain_order=True).select(IMAGE, pl.col("status").cast(pl.String))
     outcomes = table.join(status, on=IMAGE, how="left", maintain_order="left").with_columns(

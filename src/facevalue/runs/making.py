@@ -123,7 +123,7 @@ _OUTDATED = "It was edited from a picture that was made anew since."
 
 
 class MakingOutcome(NamedTuple):
-    """What a session of a making came to.
+    """Outcome of a session of a making.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ def _model(
 
 
 def _records(prepared: PreparedMaking) -> pl.DataFrame:
-    """What became of the pictures that were asked for so far."""
+    """Records of the pictures that were asked for so far."""
     return named_records(run_folder(prepared.run))
 
 

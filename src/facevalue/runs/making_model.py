@@ -49,7 +49,7 @@ _NOTED = ("status", "text", "prompt_tokens", "completion_tokens", "latency_ms", 
 
 
 class EarlierPictures(NamedTuple):
-    """What earlier sessions left of a making.
+    """Outcomes of pictures from earlier sessions of a making.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class EarlierPictures(NamedTuple):
 
 
 def earlier_pictures(folder: Path, existing: Mapping[str, SourceOutcome]) -> EarlierPictures:
-    """What earlier sessions left in the folder of a making's run, beside the pictures that existed."""
+    """Read the outcomes that earlier sessions left in the folder of a making's run, and add existing pictures."""
     sources = read_table(folder / STIMULI)[SOURCE].unique().implode()
     records = named_records(folder).filter(
         pl.col("status").is_in([Status.OK.value, Status.REFUSED.value]), pl.col(IMAGE).is_in(sources)
@@ -132,11 +132,11 @@ class PictureModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What both have to say before they are asked."""
+        """Notes of both adapters before they are asked."""
         return tuple(note for adapter, _ in self._adapters for note in getattr(adapter, "notes", ()))
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
-        """What both found out while they were asked, each under its own name."""
+        """Findings of both adapters while they were asked, each under its own name."""
         out: dict[str, str | int | float | bool] = {}
         for role, adapter in (("editor", self._editor), ("generator", self._generator)):
             if isinstance(adapter, Finding) and (role == "generator" or adapter is not self._generator):
@@ -169,7 +169,7 @@ class PictureModel:
             yield from desk.unanswered_responses()
 
     def _ask_adapter(self, adapter: PictureGenerator, kinds: tuple[bool, ...], desk: PictureDesk) -> Iterator[Response]:
-        """What one adapter makes of what can be made now."""
+        """Ask one adapter for the pictures that can be made now."""
         flying: dict[int, Request] = {}
         pictures = adapter.generate(desk.stream(kinds, flying))
         try:
@@ -240,7 +240,7 @@ class PictureModel:
         return response, outcome
 
     def _read_note(self, request: Request) -> tuple[Response, SourceOutcome] | None:
-        """What an earlier session noted of a request, where its picture is there."""
+        """Read what an earlier session noted of a request, where its picture is there."""
         note = None if self._notes is None else self._notes.read(self._asking(request))
         if note is None:
             return None
@@ -290,7 +290,7 @@ def _record(
 
 
 def _retries(picture: GeneratedPicture) -> int:
-    """How often a picture was asked for again, as far as its adapter says so in a number."""
+    """Number of times that a picture was asked for again, where its adapter states one."""
     retries = picture.retries
     return retries if isinstance(retries, int) and 0 <= retries < _MOST_RETRIES else 0
 
@@ -305,7 +305,7 @@ def _failed_outcome(request: Request, reason: str, attempts: int) -> tuple[Respo
 
 @dataclass(frozen=True, slots=True)
 class MakingJob:
-    """Who makes and edits pictures, and where they go.
+    """Generator and editor of pictures, and the place where the pictures go.
 
     Attributes
     ----------
@@ -325,12 +325,12 @@ class MakingJob:
 
     @property
     def name(self) -> str:
-        """What both are called together."""
+        """Name of both together."""
         return " + ".join(dict.fromkeys(filter(None, (self.generator, self.editor))))
 
     @property
     def kinds(self) -> tuple[Kind | None, Kind | None]:
-        """What kind of pictures both make, which must be known before a worker has loaded them."""
+        """Kinds of pictures that both make, which must be known before a worker has loaded them."""
         return kind_of(self.generator), kind_of(self.editor or self.generator)
 
     def check(self, study: Study) -> None:

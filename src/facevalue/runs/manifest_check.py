@@ -61,7 +61,7 @@ def warnings_of(frame: pl.DataFrame, of_study: pl.DataFrame, seen: ManyFacts) ->
 
 
 def _odd(facts: PictureFacts) -> Iterator[str]:
-    """What is unusual of a picture by itself."""
+    """Oddities of a picture by itself."""
     if facts.is_turned:
         yield "turned by its EXIF, which models may or may not heed: --fix writes upright copies and a list of them"
     if facts.moves:
@@ -155,7 +155,7 @@ class BlockUse:
 
 @dataclass(frozen=True)
 class ManifestUse:
-    """What a study would ask about the pictures of a manifest, with its usual settings.
+    """Use that a study would make of the pictures of a manifest, with its usual settings.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ def _stimuli(study: Study, number: int, block: Block) -> Iterator[dict[str, list
 
 
 def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> tuple[Fault, ...]:
-    """Why pictures are not shown, as far as their rows tell: what is empty, and levels that the study does not know."""
+    """Reasons why pictures are not shown, as far as rows tell: empty values, and levels unknown to the study."""
     factors = [column for column in columns if column.name not in FORM]
     present = [column.name for column in factors if column.name in frame.columns]
     unused = ~frame["path"].is_in(list(used))
@@ -458,7 +458,7 @@ def check_manifest(
 
 
 def _explain_unused(use: ManifestUse, protocol: Protocol) -> Sequence[Fault]:
-    """Why a study whose trials show none of the pictures is not the one that was meant."""
+    """Reasons why a study whose trials show none of the pictures is not the one that was meant."""
     return () if use.used else (Fault(f"{protocol.name} would ask about none of these pictures"), *use.unused)
 
 

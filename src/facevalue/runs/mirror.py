@@ -116,7 +116,7 @@ def publish_file(url: str, path: Path) -> None:
 
 
 def place_of(url: str, run: str) -> Path:
-    """Where the mirror of a run lies."""
+    """Folder of a run's mirror."""
     return cached_folder("runs", url, f"{url} {run}")
 
 
@@ -153,7 +153,7 @@ def _bring_file(objects: Objects, folder: Path, key: str, digest: str | None, *,
 
 
 def _read_index(folder: Path) -> dict[str, tuple[str, str]]:
-    """Which objects were brought before, each with its mark and its name here."""
+    """Read the list of objects that were brought before, each with its mark and its name here."""
     path = folder / _INDEX
     if not path.exists():
         return {}
@@ -167,7 +167,7 @@ def _read_index(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def _is_intact(folder: Path, name: str) -> bool:
-    """Whether what was brought is here as it was: what was damaged since is brought again."""
+    """Return whether an object that was brought is intact; one damaged since is brought again."""
     path = folder / RESPONSES_FOLDER / Path(name).name
     try:
         inspect(path)

@@ -96,7 +96,7 @@ def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
 
 
 def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
-    """Which cells differ, and by how much none does, in a sentence or two."""
+    """Sentences on the cells that differ, and on the margin by which none does."""
     total, differing = agreement.cells.height, agreement.differing
     if differing.height:
         cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
@@ -126,7 +126,7 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
 
 
 def became_sentence(differing: pl.DataFrame) -> str:
-    """What became of the cells that differ, in a sentence: effects that got smaller are better, larger ones worse.
+    """Sentence on the cells that differ: effects that got smaller are better, larger ones worse.
 
     `differing`: `became` and `caveat` of each. Empty where none differs.
 
@@ -152,7 +152,7 @@ def became_sentence(differing: pl.DataFrame) -> str:
 
 
 def _counted_effects(name: str, count: int) -> str:
-    """How many effects, or other numbers, became what."""
+    """Number of effects, or other numbers, that changed in a certain way."""
     several = count > 1
     if name in ("higher", "lower"):
         return f"{count:,} {'are' if several else 'is'} {name}"

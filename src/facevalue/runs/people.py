@@ -141,7 +141,7 @@ def keep(run: StoredRun, name: str, ratings: pl.DataFrame) -> None:
 
 
 def read_people(folder: Path, sorting: Sorting) -> Labels:
-    """What people say of the texts of a run."""
+    """Read the labels that people gave the texts of a run."""
     rows = read_rows(folder / FOLDER, SCHEMA)
     labels: dict[str, dict[str, float]] = {}
     if rows is None:

@@ -93,7 +93,7 @@ class Inspections:
 
 
 def _lookalikes(table: pl.DataFrame, files: ImageFiles) -> pl.Series:
-    """How many other pictures of the list look like each; its own source does not count, nor do edits of it."""
+    """Number of other pictures on the list that look like each; its source and edits of it do not count."""
     views = facts_of(files, table[PATH].to_list()).views
     counts = [0] * table.height
     origins = table.select(pl.coalesce(OTHER_PATH, PATH)).to_series().to_list()
@@ -157,7 +157,7 @@ class GroupShare:
 
 @dataclass(frozen=True)
 class Balance:
-    """Whether a factor's groups pass alike: how far their shares lie apart, beside groups dealt by chance to people."""
+    """Balance of a factor: spread of its groups' shares that pass, beside groups dealt by chance to people."""
 
     factor: str
     spread: float
@@ -166,7 +166,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What rules leave of pictures.
+    """Result of applying rules to pictures.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ def apply_rules(
 
 
 def _unopened_reason() -> pl.Expr:
-    """Why a picture that has no quantities has none; null for others."""
+    """Expression for the reason why a picture that has no quantities has none; null for others."""
     reason = pl.when(pl.col("readable").is_null()).then(pl.lit(UNSEEN)).otherwise(pl.lit(SHUT))
     return pl.when(~_is_opened()).then(reason)
 

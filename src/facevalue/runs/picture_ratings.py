@@ -110,7 +110,7 @@ class PictureSet:
         return pl.concat(frames).unique("item", keep="first", maintain_order=True)
 
     def rate_pictures(self, ratings: pl.DataFrame) -> RatedPictures:
-        """What ratings of these pictures, and of pairs of them, say."""
+        """Summarise ratings of these pictures, and of pairs of them."""
         answers = PictureAnswers.from_ratings(ratings, self.items, self.unit, self.groups)
         question = self.questions.pairs
         pairs = None if question is None else pair_answers(ratings, self.pictures, question)
@@ -186,7 +186,7 @@ def picture_item(path: str, source: str, prompt: str, question: str) -> str:
 
 
 def _pictures_of_question(question: PictureQuestion, pictures: pl.DataFrame) -> pl.Expr:
-    """Which pictures a question is about."""
+    """Expression for the pictures that a question is about."""
     of = {MADE: pl.col(SOURCE).is_null(), EDITED: pl.col(SOURCE).is_not_null()}.get(question.of, pl.lit(value=True))
     if not question.column:
         return of
@@ -207,7 +207,7 @@ _LABELS = (QUESTION, FACTOR, SHOWN, PRINTED)
 
 
 def rated_in(run: StoredRun) -> RatedPictures | None:
-    """What people said of the pictures that a run made or checked; None where nobody looked."""
+    """Ratings by people of the pictures that a run made or checked; None where nobody looked."""
     making = _making(run)
     ratings = None if making is None else read_kept(making.folder)
     if making is None or ratings is None:
@@ -267,7 +267,7 @@ def _agreement(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _labels(row: Mapping[str, Any], printed: str, form: str) -> dict[str, str | None]:
-    """What an estimate is of, and what the paper prints of the same."""
+    """Labels of an estimate, with the figure that the paper prints of the same."""
     figure = row[printed]
     return {
         QUESTION: row["question"] + (" (no)" if row["fine"] == "no" else ""), FACTOR: row.get("factor"),

@@ -34,7 +34,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class PictureRecord:
-    """What a run stores of a picture that was made; the picture itself lies in the album.
+    """Record that a run stores of a picture that was made; the picture itself lies in the album.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class PictureRecord:
 
 
 def outcome_text(attempts: int) -> str:
-    """What is stored of a picture that was not made: how often it was asked for, by all sessions."""
+    """Record stored of a picture that was not made: how often all sessions asked for it."""
     return json.dumps({"attempts": attempts})
 
 
@@ -101,7 +101,7 @@ def named_records(folder: Path) -> pl.DataFrame:
 
 
 def earlier_attempts(folder: Path) -> dict[int, int]:
-    """How often pictures that are not there were asked for, by trial; those never asked for are left out."""
+    """Number of times that missing pictures were asked for, by trial; those never asked for are left out."""
     rows = collected(folder, scan_stored(folder).select("trial", "repeat", "status", "text"))
     settled = rows.filter(pl.col("status") != "error").select("trial")
     failed = rows.join(settled, on="trial", how="anti")
@@ -113,7 +113,7 @@ def earlier_attempts(folder: Path) -> dict[int, int]:
 
 
 def times_again(folder: Path) -> dict[int, int]:
-    """How often pictures were asked for again as they had failed a check, by trial; others are left out."""
+    """Number of times that pictures were asked for again after a failed check, by trial; others are left out."""
     rows = collected(folder, scan_stored(folder).select("trial", "error"))
     times = rows.select("trial", pl.col("error").str.extract(_AGAIN, 1).cast(pl.Int64).alias("times")).drop_nulls()
     return dict(times.group_by("trial").agg(pl.col("times").max()).iter_rows())

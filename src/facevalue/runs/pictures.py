@@ -48,7 +48,7 @@ class SamePictures:
 
     @property
     def sentence(self) -> str:
-        """What to know of them; empty if there are none.
+        """Sentence on the same pictures; empty if there are none.
 
         Examples
         --------
@@ -141,7 +141,7 @@ def _find_same_pictures(pictures: pl.DataFrame, units: pl.Series, root: Path | N
 
 
 def _null_edits(pictures: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which pictures were edited to change nothing: these may be the same as what they were edited from."""
+    """Mask of pictures edited to change nothing: these may be the same as what they were edited from."""
     texts = [
         name for name, dtype in pictures.schema.items() if dtype == pl.String and name not in (IMAGE, PATH, SOURCE)
     ]

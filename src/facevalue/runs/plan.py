@@ -171,7 +171,7 @@ def _pictures(design: Design, seen: npt.NDArray[np.bool_], numbers: npt.NDArray[
 
 
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:
-    """Which blocks of the design show something: not those asked as text, nor those whose picture is taken away."""
+    """Mask of the design's blocks that show something: not those asked as text, nor those without their picture."""
     taken = {variant.name for variant in study.changes.variants if variant.picture == "none"}
     facts = [block.constants for block in study.design.blocks]
     return np.array(

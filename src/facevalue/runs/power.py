@@ -29,7 +29,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a plan can detect, and what it takes to detect what the user wants."""
+    """Effect that a plan can detect, and what it takes to detect the one the user wants."""
 
     what: str
     """The effect."""
@@ -152,7 +152,7 @@ def reaches_of(
     plan: Precision, spread: UnitSpread | Respondents, clusters: int, items: float, effect: float | None = None,
     most_df: float = np.inf, *, any_time: bool = False,
 ) -> tuple[Reach, ...]:  # fmt: skip
-    """What so many units with so many items each detect, by the share of the units that tests rest on.
+    """Effects that so many units with so many items each detect, by the share of units that tests rest on.
 
     `any_time`: of tests that hold at all looks together, at the last of them.
     """
@@ -191,7 +191,7 @@ def _reach(
     spread: UnitSpread | Respondents, items: float, clusters: int, share: float, tests: int, level: float,
     effect: float | None, freedom: int | None = None, largest: float = 1.0, most_df: float = np.inf,
 ) -> Reach:  # fmt: skip
-    """What tests that rest on a share of the units detect, and with how many units they detect the effect.
+    """Effect that tests on a share of the units detect, and the number of units needed for the wanted effect.
 
     Equation
     --------
@@ -271,7 +271,7 @@ def _sample(
 
 
 def planned_precision(study: Study, *, compare: bool) -> Precision:
-    """What a study plans for, of a single run or of the difference between two."""
+    """Precision that a study plans for, of a single run or of the difference between two."""
     plan = study.planned.precision
     if plan is None:
         reason = study.planned.unplanned

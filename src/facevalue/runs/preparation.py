@@ -26,7 +26,7 @@ _LARGE = 100_000  # requests: a whole study on a remote model can cost more than
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What `facevalue.runs.run` is told."""
+    """Arguments of `facevalue.runs.run`."""
 
     study: Study
     folder: Path | str
@@ -34,14 +34,14 @@ class Prepared:
     settings: RunSettings
 
     def warning(self, model: str) -> str | None:
-        """What to say before so many requests go to a model that costs; None if they are few."""
+        """Warning before many requests go to a model that costs; None if they are few."""
         requests = self.study.design.size * (1 if self.settings.exact else self.study.repeats)
         if self.settings.sample is not None or requests <= _LARGE or model.startswith("sim/"):
             return None
         return f"{requests:,} requests. A pilot is cheaper: a sample of 20,000. Ctrl-C is safe; the same run resumes."
 
     def cost(self) -> str | None:
-        """What the whole run costs; None where no price is known."""
+        """Cost of the whole run; None where no price is known."""
         settings = self.settings
         if not settings.by_token:
             return None
@@ -122,7 +122,7 @@ def check_prices(settings: RunSettings) -> None:
 
 
 def default_folder(study: str, model: str, interventions: Sequence[str] = ()) -> Path:
-    """Where a run goes unless the user says: runs/STUDY-MODEL, with +INTERVENTION for each one.
+    """Default folder of a run: runs/STUDY-MODEL, with +INTERVENTION for each one.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def default_folder(study: str, model: str, interventions: Sequence[str] = ()) ->
 
 
 def model_in_path(model: str) -> str:
-    """What a model is called in the name of a folder.
+    """Name of a model within the name of a folder.
 
     Examples
     --------

@@ -38,7 +38,7 @@ _SEEDS = 2**31
 
 
 class SourceOutcome(NamedTuple):
-    """What became of a picture that others are edited from, and why it was not made, where it was not."""
+    """Outcome of a picture that others are edited from, and the reason where it was not made."""
 
     status: Status
     digest: str = ""
@@ -75,11 +75,11 @@ class PictureDesk:
         self._ended = False
 
     def open(self) -> bool:
-        """Whether there is anything to ask for."""
+        """Return whether there is anything to ask for."""
         return not self._halted() and (not self._ended or any(self._ready.values()))
 
     def stream(self, kinds: tuple[bool, ...], flying: dict[int, Request]) -> Iterator[PictureRequest]:
-        """What an adapter is asked now: edits (True), pictures from texts (False), or both; `flying` holds it."""
+        """Yield requests for an adapter: edits (True), pictures from texts (False), or both; `flying` holds them."""
         while (request := self._next(kinds, flying)) is not None:
             yield request
 
@@ -155,7 +155,7 @@ class PictureDesk:
         self.settle(request.trial, outcome)
 
     def _with_source(self, request: Request) -> PictureRequest | None:
-        """What the adapter is asked, outside the lock; None where the picture to be edited cannot be read."""
+        """Request for the adapter, made outside the lock; None where the picture to be edited cannot be read."""
         _, source, seed = self._rows.row(request.trial)
         image: Image | None = None
         if source is not None:
@@ -213,7 +213,7 @@ class PreparedMaking:
         return {name: _outcome(picture_at(path)) for name, path in existing_paths(self.plan.table).items()}
 
     def cost(self) -> str | None:
-        """What all of it costs, for people; None where no price of a picture is known."""
+        """Cost of all pictures, for people; None where no price of a picture is known."""
         settings = self.run.settings
         pictures = asked_pictures(self.run.study, settings.sample, settings.seed).height
         if settings.price_each is None:
@@ -294,7 +294,7 @@ def _outcome(image: Image) -> SourceOutcome:
 
 
 def _stray(place: Path) -> str:
-    """What a folder holds that a making would write, or that would be taken for what it made; empty if nothing."""
+    """Name of a file in a folder that a making would write, or take for its own; empty if there is none."""
     if not place.is_dir():
         return ""
     if stray := next((name for name in (STIMULI, PICTURES) if (place / name).exists()), ""):

@@ -46,7 +46,7 @@ class StudyRuns:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Who was asked."""
+        """Names of the models that were asked."""
         return tuple(dict.fromkeys(run.model for run in self.runs))
 
     @property
@@ -57,7 +57,7 @@ class StudyRuns:
 
     @property
     def unanswered_models(self) -> Mapping[str, str]:
-        """Why the study is not answered by a model, by models that were not asked all of it or cannot be read."""
+        """Reasons why the study is not answered, by models that were not asked all of it or cannot be read."""
         tallies = {str(run.folder): tally for run, tally in zip(self.runs, self.tallies, strict=True)}
         reasons = ((model, counts.why_not_answered) for model, counts in counts_by_model(self.runs, tallies).items())
         return {model: reason for model, reason in reasons if reason}

@@ -95,11 +95,11 @@ class Pseudonyms:
         return cls(exact, {word for text in texts for word in words_of(text)}, by_person)
 
     def __bool__(self) -> bool:
-        """Whether there is any name."""
+        """Return whether there is any name."""
         return bool(self._exact)
 
     def names_one(self, text: str | None) -> bool:
-        """Whether a text names a person or a file."""
+        """Return whether a text names a person or a file."""
         return bool(text) and next(self._name_spans(str(text)), None) is not None
 
     def text(self, text: str) -> str:
@@ -176,7 +176,7 @@ class Pseudonyms:
             at += 1
 
     def _says_nothing(self, words: tuple[str, ...]) -> bool:
-        """Whether words are no name: none, numbers, or words that a study uses."""
+        """Return whether words are no name: none, numbers, or words that a study uses."""
         telling = [word for word in words if not word.isdigit() and word not in self._common | _COMMON]
         return not telling or (len(words) == 1 and len(words[0]) < _SHORTEST)
 
@@ -213,7 +213,7 @@ def _spellings_of(name: str) -> list[tuple[str, ...]]:
 
 
 def _is_one_name(text: str, tokens: list[re.Match[str]]) -> bool:
-    """Whether nothing but marks of names stands between words."""
+    """Return whether nothing but punctuation of names stands between words."""
     return all(_BETWEEN.fullmatch(text[first.end() : second.start()]) for first, second in pairwise(tokens))
 
 

@@ -1,4 +1,4 @@
-"""What people say of pictures that were made: how many answers speak for them, of whom, and how far people agree."""
+"""Ratings of pictures that were made: how many answers speak for them, of whom, and how far people agree."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def pair_cards(pictures: pl.DataFrame, question: PairedPictures, size: int, seed
 
 
 def pair_answers(ratings: pl.DataFrame, pictures: pl.DataFrame, question: PairedPictures) -> pl.DataFrame:
-    """What ratings of pairs say: a row per answer and what is counted of it.
+    """Tabulate ratings of pairs: a row per answer, with what counts.
 
     `rater`, `question` (`DISTINGUISHABLE`, `MATCHED`), `image` (the pair, whichever picture stood on which side), the
     factors of `question.by`, `counts` and `yes` (whether the right picture was named).
@@ -120,7 +120,7 @@ _GROUPS = pl.Schema(
 
 @dataclass(frozen=True)
 class RatedPictures:
-    """What people say of pictures.
+    """Ratings of pictures by people.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class RatedPictures:
 
     @property
     def raters(self) -> int:
-        """How many people looked."""
+        """Number of people who rated."""
         return self.ratings["rater"].n_unique()
 
 
@@ -187,7 +187,7 @@ class PictureAnswers:
 
     @cached_property
     def complete(self) -> pl.DataFrame:
-        """Whether all answers of a rater about a picture speak for it; only of pictures of which they answered all."""
+        """Verdicts of raters on pictures of which they answered all questions: whether all answers speak for it."""
         verdicts = self.answers.filter(pl.col("fine") != "")
         needed = self.items.filter(pl.col("fine") != "").group_by(IMAGE).agg(needed=pl.len())
         columns = dict.fromkeys((IMAGE, self.unit, *self.groups))
@@ -245,7 +245,7 @@ def _printed_values(questions: PictureQuestions) -> Iterator[tuple[str, float | 
 
 
 def _row(answers: pl.DataFrame, unit: str) -> dict[str, str | float | int | None]:
-    """What people say in answer to one question, and how far they agree."""
+    """Row of the answers to one question, and of how far people agree."""
     shares = group_shares(answers, "counts", [], unit)
     per_picture = answers.group_by(IMAGE).agg(n=pl.len(), agreed=pl.col("yes").n_unique() == 1).filter(pl.col("n") > 1)
     agreement = per_picture["agreed"].mean()

@@ -53,7 +53,7 @@ def read_kept(folder: Path, kind: str = RATINGS) -> pl.DataFrame | None:
 
 
 def kept_at(folder: Path, kind: str = RATINGS) -> int | None:
-    """When ratings were kept last, in nanoseconds; None where there are none."""
+    """Time when ratings were last kept, in nanoseconds; None where there are none."""
     path = _path(folder, kind)
     return path.stat().st_mtime_ns if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""Which options of a question are read as a reply was: what people, and pages, say that it means."""
+"""Options of a question that are read as a reply was: what people, and pages, say that it means."""
 
 from collections.abc import Sequence
 

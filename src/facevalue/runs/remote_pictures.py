@@ -93,7 +93,7 @@ def key_of(name: str) -> str:
 
 
 def _find_picture(study: Study, roots: list[Path], name: str) -> Path:
-    """Where a picture lies, in the first of the folders that has it; never outside."""
+    """Path of a picture in the first of the folders that has it; never outside."""
     for root in roots:
         path = ImageFiles(study.manifest, root).resolve(name)
         if path.is_file():

@@ -98,7 +98,7 @@ _LOOKED_AT = 200_000  # requests whose hashes are compared when a run goes on
 
 
 class StoredUnits:
-    """What the stored units of a run say of themselves, a few numbers each; answers are read where some are open."""
+    """Facts that the stored units of a run state, a few numbers each; answers are read where some are open."""
 
     def __init__(self, study: Study, objects: Objects, run: RunManifest, plan: UnitPlan) -> None:
         self._study = study
@@ -168,7 +168,7 @@ class StoredUnits:
                 yield self._plan.plain_unit(piece)
 
     def rest(self, unit: Unit) -> Iterator[Unit]:
-        """What a stored unit left open, if anything: its worker kept what had come before the model failed."""
+        """Rest of a unit, if its worker kept only the answers that came before the model failed."""
         place = KEY.fullmatch(unit.key)
         assert place is not None
         return self._rest(next(piece for piece in self._plan.pieces() if piece.first == int(place[1])), unit.again)
@@ -190,7 +190,7 @@ class StoredUnits:
         return answered >= self._expected_requests(piece, again)
 
     def _open_requests(self, piece: Piece, again: int) -> npt.NDArray[np.bool_]:
-        """Which requests about a piece are open, read from what is stored about it."""
+        """Mask of the requests about a piece that are open, read from what is stored about it."""
         asking = self._plan.asking
         state = Completion(TrialNumbers.select(piece.trials), asking.repeats, asking.rounds)
         for unit in self._units[piece.first]:
@@ -217,7 +217,7 @@ class StoredUnits:
                         yield f"{self._objects.called(key)}: {fault} Kept as {place}; the rest of it is stored anew."
 
     def _odd(self, piece: Piece, frame: pl.DataFrame) -> pl.Series:
-        """Why each row of a unit cannot count; null where it can."""
+        """Reason why each row of a unit cannot count; null where it can."""
         asking = self._plan.asking
         reasons = odd_rows(self._study, frame, asking.repeats * (1 + asking.rounds)).alias("why")
         elsewhere = ~pl.col("trial").is_in(pl.Series(piece.trials, dtype=pl.UInt64).implode())

@@ -62,17 +62,17 @@ class UnparsedReplies:
 
     @property
     def quoted_enough(self) -> bool:
-        """Whether no further reply needs to be quoted."""
+        """True if no further reply needs to be quoted."""
         return len(self.examples) >= _QUOTED
 
     @property
     def too_many(self) -> bool:
-        """Whether most cannot be read."""
+        """True if most cannot be read."""
         return self.count > MOST * self.replies
 
     @property
     def sentence(self) -> str:
-        """How many cannot be read, and were cut off, with examples.
+        """Sentence on the replies that cannot be read, or were cut off, with examples.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class UnparsedReplies:
 
     @property
     def cut_sentence(self) -> str:
-        """How many replies were cut off before an answer, and what to do; empty where few were.
+        """Sentence on the replies that were cut off before an answer, with advice; empty where few were.
 
         Examples
         --------
@@ -141,7 +141,7 @@ def _quotation(text: str | None, reason: str, note: str | None) -> str:
 
 
 def _asked_for(question: Question) -> str:
-    """What a question asks for: its options, or the last line of its prompt where there are none."""
+    """Answer that a question asks for: one of its options, or the last line of its prompt where it has none."""
     if question.options:
         few = (option.wording for option in question.options[:_OPTIONS])
         more = ", …" if len(question.options) > _OPTIONS else ""
@@ -194,7 +194,7 @@ class ReplyCounts:
 
     @property
     def why_not_answered(self) -> str:
-        """Why the study is not answered, as a sentence; empty where it is.
+        """Reason why the study is not answered, as a sentence; empty where it is.
 
         It is not where the run was stopped before all was asked, unless enough was known; and where half of the
         questions that were asked have no reply, or one that cannot be read.

@@ -148,7 +148,7 @@ class _File:
         self._write(form.start)
 
     def takes(self, data: bytes) -> bool:
-        """Whether one more request fits."""
+        """Return whether one more request fits."""
         return (
             self._count < self._form.most_requests and self._size + len(data) + len(self._form.end) <= self._form.size
         )

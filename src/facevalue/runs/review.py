@@ -57,7 +57,7 @@ _SHOWN = 5_000  # characters of a text
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """How far people agree, and how far with the scorer."""
+    """Agreement among people, and with the scorer."""
 
     raters: int
     people: Estimates
@@ -120,7 +120,7 @@ def text_packet(texts: pl.DataFrame, note: str) -> Packet:
 
 
 def rater_agreement(texts: pl.DataFrame, ratings: pl.DataFrame, threshold: float) -> RaterAgreement:
-    """What ratings say of the texts: Fleiss' kappa of them, and with the scorer as one more."""
+    """Agreement in ratings of the texts: Fleiss' kappa of the raters, and with the scorer as one more."""
     table = ratings.pivot("rater", index="item", values="rating")
     placed = texts.select("item", "score").join(table, on="item", how="left", maintain_order="left")
     people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
@@ -148,7 +148,7 @@ _FOUND_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewSettings:
-    """What is reviewed.
+    """Choice of what is reviewed.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class ReviewSettings:
 
 @dataclass(frozen=True)
 class CollectedReview:
-    """What people said of a packet. Of `reader`, `texts`, `pictures`, `rated`, `findings` one at most is there.
+    """Answers of people to a packet. At most one of `reader`, `texts`, `pictures`, `rated`, `findings` is present.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _LONGEST_SECONDS = 10**7
 
 @dataclass(frozen=True, slots=True)
 class RaterAnswers:
-    """What a rater has answered: numbers of answers by item, and seconds of work."""
+    """Answers of a rater: numbers of answers by item, and seconds of work."""
 
     answers: Mapping[str, int]
     seconds: int
@@ -74,7 +74,7 @@ def raters_of(run_folder: Path, packet: str) -> dict[str, Path]:
 
 
 def answers_of(run_folder: Path, key: ReviewKey, rater: str) -> RaterAnswers:
-    """What a rater has answered of a packet so far.
+    """Answers of a rater to a packet so far.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def answers_of(run_folder: Path, key: ReviewKey, rater: str) -> RaterAnswers:
 
 
 def is_closed(run_folder: Path, packet: str, rater: str) -> bool:
-    """Whether a rater takes no part any more: what others said was shown before the rater was done."""
+    """Return whether a rater is excluded from now on: others' answers were shown before the rater was done."""
     return _closed_path(run_folder, packet, rater).is_file()
 
 

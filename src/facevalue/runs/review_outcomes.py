@@ -1,4 +1,4 @@
-"""What people say of a reader of replies: a parser or a judge, against the label that most of them give."""
+"""Reviews of a reader of replies, a parser or a judge, against the label that most people give."""
 
 import json
 from collections import Counter
@@ -42,7 +42,7 @@ _FACTS, _SEAL = "facevalue.review", "facevalue.sha256"
 
 @dataclass(frozen=True)
 class ReviewKey:
-    """What is known of a packet.
+    """Key of a packet: what is known of its items.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class CountedAnswers:
 
     @property
     def notes(self) -> Iterator[str]:
-        """Who is left out and who left things out, in words."""
+        """Notes on raters who are left out, and on those who left items out."""
         for row in self.raters.iter_rows(named=True):
             rater = row["rater"].partition("-")[2] or row["rater"]  # after the name of the packet
             if not row["counts"]:
@@ -183,7 +183,7 @@ def count_answers(answers: pl.DataFrame, choices: Mapping[str, Sequence[str]]) -
 
 @dataclass(frozen=True)
 class ReaderReview:
-    """How a reader fares against people.
+    """Agreement of a reader of replies with people.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class ReaderReview:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What precision and recall leave out, in words."""
+        """Notes on what precision and recall leave out."""
         if self.unseen:
             kinds = ", ".join(f"{kind} ({count:,})" for kind, count in self.unseen.items())
             yield (
@@ -289,7 +289,7 @@ class ReviewedReading(NamedTuple):
 
 
 def reviewed_reading(folder: Path) -> ReviewedReading | None:
-    """What people said of the parser, by the packet with most answers; None where nobody reviewed replies."""
+    """Review of the parser by people, from the packet with most answers; None where nobody reviewed replies."""
     ratings = read_kept(folder, REPLIES)
     if ratings is None:
         return None
@@ -302,7 +302,7 @@ def reviewed_reading(folder: Path) -> ReviewedReading | None:
 
 
 def replies_by_people(folder: Path) -> dict[int, dict[int, Counter[str]]]:
-    """How many people gave each answer to how a reply reads, by trial and repeat; empty where nobody reviewed any."""
+    """Number of people who gave each reading of a reply, by trial and repeat; empty where nobody reviewed any."""
     ratings = read_kept(folder, REPLIES)
     counts: dict[int, dict[int, Counter[str]]] = {}
     for key, answers in () if ratings is None else _of_parser(folder, ratings):
@@ -354,7 +354,7 @@ def judged_findings(key: ReviewKey, answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def reviewed_findings(folder: Path) -> pl.DataFrame | None:
-    """What people said of findings of a run, by the packet with most answers; None where nobody judged any."""
+    """Judgments of a run's findings by people, from the packet with most answers; None where nobody judged any."""
     ratings = read_kept(folder, FINDINGS)
     if ratings is None:
         return None

@@ -77,7 +77,7 @@ class StratifiedSample:
 
 
 def sizes_by_kind(sizes: Mapping[str, int], size: int) -> dict[str, int]:
-    """How many to draw of each kind: as many of each as of any other, or all that it has.
+    """Number to draw of each kind: as many of each as of any other, or all that it has.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def _stratum(chunk: pl.DataFrame) -> pl.Expr:
 
 
 def _review_questions(run: StoredRun, rows: pl.DataFrame) -> list[tuple[ReviewedReply, ...]]:
-    """What people are asked about each drawn reply: of a form about each field; none where nothing can be asked."""
+    """Questions for people about each drawn reply: of a form about each field; none where nothing can be asked."""
     trials = rows["trial"].to_numpy().astype(np.int64)
     if not trials.size:
         return []
@@ -245,7 +245,7 @@ def _reply(
 
 
 def _words(row: dict[str, Any], columns: Sequence[str]) -> str:
-    """What was read, in words: the columns of the answer that are no share or weight of ours."""
+    """Reading in words: the columns of the answer that are no share or weight of ours."""
     values = {name: row[name] for name in columns if row[name] is not None and not name.startswith("weight")}
     return "; ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()

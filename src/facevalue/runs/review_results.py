@@ -1,4 +1,4 @@
-"""What people said of a packet, as a document: the one that `review --collect` prints, and the viewer shows."""
+"""Answers of people to a packet, as the document that `review --collect` prints and the viewer shows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Row = Mapping[str, str | int | float | bool | None]
 
 @dataclass(frozen=True, slots=True)
 class RatersAgreement:
-    """How far raters agree. Null where that cannot be known; `method` says why."""
+    """Agreement of raters. Null where it cannot be known; `method` says why."""
 
     coefficient: str
     value: float | None
@@ -36,7 +36,7 @@ class RatersAgreement:
 
 @dataclass(frozen=True)
 class ReviewResult:
-    """What people said of a packet."""
+    """Answers of people to a packet."""
 
     task: str
     packet: str
@@ -121,7 +121,7 @@ def _rows_of(run: StoredRun, outcome: CollectedReview) -> _Rows:
 
 
 def _agreement_rows(outcome: CollectedReview) -> Iterator[RatersAgreement]:
-    """How far raters agree, a row per coefficient."""
+    """Agreement of raters, a row per coefficient."""
     for name, estimate in _agreement(outcome).items():
         value, low, high = (
             float(end[0]) if np.isfinite(end[0]) else None for end in (estimate.value, estimate.low, estimate.high)
@@ -170,7 +170,7 @@ class TextTable:
 
 
 def review_texts(run: StoredRun, outcome: CollectedReview, result: ReviewResult) -> Iterator[str | TextTable]:
-    """What people said, for people."""
+    """Lines and tables for people on the answers to a packet."""
     answers = outcome.counts.answers
     yield f"{people(answers['rater'].n_unique())} gave {answers.height:,} answers."
     yield from result.notes

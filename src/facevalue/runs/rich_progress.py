@@ -67,7 +67,7 @@ class RichProgress:
 
 
 def progress_line(now: Snapshot) -> str:
-    """Where a run stands, in one line."""
+    """Progress of a run, in one line."""
     share = now.done / now.total if now.total else 1.0
     phrases = [
         f"{now.done:,}/{now.total:,} ({share:.0%})",
@@ -89,7 +89,7 @@ def progress_line(now: Snapshot) -> str:
 
 
 def conclusion_line(summary: RunSummary) -> str:
-    """What a session did, in one line."""
+    """Result of a session, in one line."""
     complete = summary.complete and not summary.errors
     head = "Complete" if complete else "Interrupted" if summary.interrupted else "Not complete"
     phrases = [f"{summary.asked:,} asked in {duration(summary.seconds)}"]

@@ -1,4 +1,4 @@
-"""What a run asks of whom, as its `run.toml` or `run.json` says."""
+"""Facts about a run, its questions and its model, as its `run.toml` or `run.json` states them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

@@ -65,7 +65,7 @@ class RunLimits:
         self._uncounted |= facts.uncounted > 0
 
     def limit_reached(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
-        """Why the run stops, for people; empty if it goes on.
+        """Reason why the run stops, for people; empty if it goes on.
 
         `unparsed`: the session's replies, and which could not be read: most of them stop it, unless a limit of invalid
         ones was named.
@@ -85,7 +85,7 @@ class RunLimits:
         return f"{unparsed.sentence} {self._unread}".rstrip()
 
     def doubt(self, replies: int, invalid: int, unparsed: UnparsedReplies) -> str:
-        """What to say, once, where most of the first replies cannot be read, or have no valid answer."""
+        """Warning, given once, that most of the first replies cannot be read, or have no valid answer."""
         if not self._quoted and unparsed.replies >= ENOUGH and unparsed.too_many:
             self._quoted = True
             stops = f" The run stops after {LOOKED_AT} replies if that goes on; with --max-invalid 1 it does not."
@@ -168,7 +168,7 @@ class RunTally(SessionCounts):
 
 
 def _merge_facts(before: Mapping[str, Fact], now: Mapping[str, Fact]) -> Iterator[tuple[str, Fact]]:
-    """What models found out, of all workers: names of servers are listed, counts added, and else the last one stays."""
+    """Merge findings of the models of all workers: server names are listed, counts added, else the last one stays."""
     for name, value in now.items():
         previous = before.get(name)
         if name == "served_by" and isinstance(previous, str):
@@ -356,7 +356,7 @@ class RunSession(ABC):
             self._note(doubt)
 
     def _look_due(self, answered: int) -> bool:
-        """Whether it is to be seen now if enough is known."""
+        """Return whether it is time to check that enough is known."""
         return not (self._stopping or self._enough) and self._looks.due(answered)
 
     def _look(self, run: "StoredRun") -> None:

@@ -58,7 +58,7 @@ class RunSettings:
 
     @property
     def by_token(self) -> bool:
-        """Whether a price of tokens is known."""
+        """True if a price of tokens is known."""
         return self.price_in is not None or self.price_out is not None
 
     def cost(self, prompt_tokens: int, completion_tokens: int, answered: int) -> float | None:

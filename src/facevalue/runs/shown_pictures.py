@@ -93,7 +93,7 @@ def _describe_picture(
     factors: list[str],
     titles: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """Who and what a picture is said to show; of one beside another how it differs from that."""
+    """Describe who and what a picture is said to show; for one beside another, how it differs from that."""
     telling = [name for name in factors if row[name] is not None and (source is None or row[name] != source[name])]
     words = []
     for name in telling:

@@ -55,7 +55,7 @@ def sight_of_run(
     numbers: TrialNumbers,
     ask: Callable[[], Sight],
 ) -> Sight | None:
-    """What a run knows of its model's sight; asked once.
+    """Return what a run knows of its model's sight, which is asked once.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def look(study: Study, model: Model, *, exact: bool) -> Sight:
 
 
 def new_sight(before: Sight | None, now: Sight | None) -> Sight:
-    """What was found out now; nothing where it was known before, or not asked."""
+    """Return what was found out now; nothing where it was known before, or not asked."""
     return Sight() if now is None or before == now else now
 
 
 def said_of(sight: Sight) -> tuple[str, ...]:
-    """What came of the questions, for people; nothing where none was asked."""
+    """Results of the questions, for people; empty where none was asked."""
     if not sight.asked:
         return ()
     tokens = "" if sight.tokens is None else f"; a picture adds {sight.tokens:,.0f} tokens to a prompt"

@@ -64,7 +64,7 @@ class StopRule:
         return DECIDED if self.width is None else f"width<{self.width:g}"
 
     def enough(self, judged: "pl.DataFrame") -> str:
-        """What is known, in a sentence, if it is enough; else empty.
+        """Sentence on what is known, if it is enough; else empty.
 
         `judged`: the comparisons that lead, with verdicts and intervals that hold at all looks together.
         """
@@ -108,7 +108,7 @@ class Looks:
         self._next = requests * _FIRST if rule else math.inf
 
     def due(self, answered: int) -> bool:
-        """Whether a look is due once so many requests are answered; each is due once, and none at the end."""
+        """Return whether a look is due once so many requests are answered; each is due once, and none at the end."""
         if answered < self._next or answered >= self._requests:
             return False
         while self._next <= answered:
@@ -116,14 +116,14 @@ class Looks:
         return True
 
     def enough(self, run: "StoredRun") -> str:
-        """Why the run stops now, for people; empty if it goes on."""
+        """Reason why the run stops now, for people; empty if it goes on."""
         assert self._rule is not None
         evidence = self._rule.enough(leading(run))
         return f"Enough is known: {evidence}." if evidence else ""
 
 
 def can_stop(study: "Study") -> bool:
-    """Whether anything is measured of a study while it is asked: not before others have scored or sorted its texts."""
+    """Return whether a study is measured while it is asked: not before others have scored or sorted its texts."""
     return not (study.reading.scored or study.reading.sortings)
 
 

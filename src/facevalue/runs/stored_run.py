@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
-    """Why each stored row cannot count; null where it can. `width`: repeats of a trial, those of re-asks included."""
+    """Reason why each stored row cannot count; null where it can. `width`: repeats of a trial, with re-asks."""
     trial, repeat = pl.col("trial"), pl.col("repeat")
     size = study.design.size
     outside = pl.coalesce(
@@ -61,7 +61,7 @@ def odd_rows(study: Study, rows: pl.DataFrame, width: int) -> pl.Series:
 
 
 def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.Series:
-    """Which replies have another number of probabilities than their questions have options."""
+    """Mask of the replies with another number of probabilities than their questions have options."""
     stated = probs.is_not_null()
     if not stated.any():
         return pl.Series([False] * len(probs), dtype=pl.Boolean)
@@ -71,7 +71,7 @@ def other_options(study: Study, factors: pl.DataFrame, probs: pl.Series) -> pl.S
 
 
 def describe_bad_rows(rows: pl.DataFrame, reasons: pl.Series) -> str:
-    """How many rows cannot count, and the first of them, for people; empty for none."""
+    """Sentence on the rows that cannot count: their number, and the first of them; empty for none."""
     odd = rows.with_columns(reasons.alias("why")).filter(pl.col("why").is_not_null())
     if odd.is_empty():
         return ""
@@ -167,12 +167,12 @@ class StoredRun:
 
     @property
     def is_replayed(self) -> bool:
-        """Whether its answers had been recorded before the run."""
+        """True if its answers had been recorded before the run."""
         return self.facts.replayed
 
     @property
     def model(self) -> str:
-        """Who answered, as it is called beside others: by the run's own name, if it has one."""
+        """Name of the model that answered, for comparisons: the run's own name, if it has one."""
         return self.facts.name or self.facts.model
 
     @classmethod

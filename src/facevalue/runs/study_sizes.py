@@ -52,7 +52,7 @@ class StudySize:
 
 @dataclass(frozen=True)
 class StudyPilot:
-    """What a pilot says of a study, or of its model.
+    """Results of a pilot about a study, or its model.
 
     Attributes
     ----------
@@ -113,12 +113,12 @@ class StudySizes:
 
     @property
     def name(self) -> str:
-        """What the study's run is called."""
+        """Name of the study's run."""
         return self.study.name
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the run is looked at while it is asked."""
+        """True if the run is looked at while it is asked."""
         return self.rule is not None and can_stop(self.study.study)
 
     @cached_property
@@ -128,12 +128,12 @@ class StudySizes:
 
     @property
     def precision(self) -> Precision | None:
-        """What a planner must know of the study."""
+        """Facts about the study that a planner needs."""
         return self.study.study.planned.precision
 
     @cached_property
     def spread(self) -> UnitSpread | Respondents | None:
-        """How far units differ, by the pilot if it says so; None where the study has no power analysis."""
+        """Spread of the units, by the pilot if it shows it; None where the study has no power analysis."""
         plan = self.precision
         if plan is None:
             return None
@@ -183,7 +183,7 @@ class StudySizes:
         return size
 
     def size_of_sample(self, sample: int) -> StudySize:
-        """What a size detects."""
+        """Size of the study with such a sample, and what it detects."""
         sample = min(sample, self.study.all_requests)
         if sample not in self._by_sample:
             self._by_sample[sample] = self._look(sample)
@@ -206,7 +206,7 @@ class StudySizes:
 
     @cached_property
     def is_silent(self) -> bool:
-        """Whether no size is known to detect anything: there is no power analysis, or even the whole may miss all."""
+        """Return whether no size is known to detect anything: no power analysis, or even the whole may miss all."""
         return self.precision is None or not np.isfinite(self.size_of_sample(self.study.all_requests).points)
 
     def look_up_to(self, most: int) -> None:

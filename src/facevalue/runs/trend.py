@@ -153,7 +153,7 @@ class Trend:
 
     @property
     def changed(self) -> int:
-        """How many cells of all studies drifted, or changed at a date."""
+        """Number of cells of all studies that drifted, or changed at a date."""
         return sum(study.changed.height for study in self.studies)
 
 
@@ -317,7 +317,7 @@ def _values(history: _Contrasts) -> pl.DataFrame:
 
 
 def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """What became of each cell: of its drift and its steps that are found the one that fits its values best.
+    """Change of each cell: of its drift and steps that are found, the one that fits its values best.
 
     A contrast with weights w explains (Σ w x)² / Σ w² of the sum of squares of the values x over dates.
     """

@@ -78,7 +78,7 @@ class UnitWorker:
         return ModelFacts(model.name, facts_of_model(self._study, model, job.exact), can, tuple(notes), versions())
 
     def sight(self) -> Sight:
-        """What the model answers to questions about pictures made on the spot."""
+        """Answers of the model to questions about pictures made on the spot."""
         return look(self._study, self._model, exact=self._job.exact)
 
     def work(self, unit: Unit, came: Came | None = None) -> Receipt:
@@ -159,7 +159,7 @@ class UnitWorker:
     def _ask(
         self, unit: Unit, asking: RequestBuilder, came: Came | None
     ) -> tuple[pl.DataFrame, str, ModelError | None]:
-        """What the model says to a unit, what most failures were, and the error by which it ended all asking."""
+        """Ask the model a unit's requests; returns answers, the main failure, and the error that ended all asking."""
         self._open = stream = OpenRequests(self._study, asking)
         stream.stop = self._stopped
         rows: list[Response] = []
@@ -202,7 +202,7 @@ class LocalWorkers:
         return self._worker.facts()
 
     def sight(self) -> Sight:
-        """What the worker's model answers to questions about pictures made on the spot."""
+        """Answers of the worker's model to questions about pictures made on the spot."""
         return self._worker.sight()
 
     def room(self) -> int:
@@ -272,7 +272,7 @@ def _frame(rows: list[Response], times: list[float] | None, stream: OpenRequests
 
 
 def facts_of(frame: pl.DataFrame, na: int, *, exact: bool) -> dict[str, int]:
-    """What a unit says of its answers, `na` of them without a valid one."""
+    """Facts that a unit states about its answers, `na` of them without a valid one."""
     status = frame["status"]
     replied = status.is_in(["ok", "truncated"])
     return {

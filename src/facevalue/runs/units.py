@@ -103,7 +103,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a worker says of its model before it is asked anything."""
+    """Facts that a worker states about its model before it is asked anything."""
 
     name: str
     settings: Mapping[str, Fact]
@@ -219,7 +219,7 @@ def _piece(first: int, numbers: TrialNumbers, held: list[Index]) -> Piece:
 
 
 def _parts(study: Study, settings: RunSettings, numbers: TrialNumbers, grown: Sequence[int]) -> Iterator[TrialNumbers]:
-    """What the first sample of a run holds, and what each larger one added."""
+    """Trials of a run's first sample, then those that each larger sample added."""
     samples = [run_numbers(study, size, settings.seed, settings.exact) for size in grown]
     first, *larger = [*samples, numbers]
     yield first
