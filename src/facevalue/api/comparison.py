@@ -97,7 +97,7 @@ def trend(
     *others: Run | str | PathLike[str],
     page: str | PathLike[str] | None = None,
 ) -> Trend:
-    """Say what drifted over the dates of runs of one model, and what changed at one of them.
+    """Find drifts over the dates of runs of one model, and changes at one of them.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Study:
 
     @property
     def settings(self) -> dict[str, OptionValue]:
-        """Every setting with its value; that which leaves pictures out stands among them where it does.
+        """Settings with their values; the one that leaves pictures out is among them where it does.
 
         Examples
         --------

@@ -46,7 +46,7 @@ class WatchedStream:
         self._failure: OSError | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the stream's own."""
+        """Return any other attribute of the stream."""
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:

@@ -118,7 +118,7 @@ class RankDocument:
 
 @dataclass(frozen=True, slots=True)
 class PairDocument:
-    """Two runs of a study compared cell by cell: the second minus the first."""
+    """Comparison of two runs of a study, cell by cell: the second minus the first."""
 
     study: str
     first: str
@@ -352,7 +352,7 @@ def _group_labels(agreement: RunAgreement) -> tuple[str, ...]:
 
 
 def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreement) -> Table:
-    """One row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
+    """Row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in by:
         table.add_column(name)

@@ -19,7 +19,7 @@ _PATIENCE = 1800.0
 
 
 def _meanwhile(method: F) -> F:
-    """Let a method be called while another works; Ray must know it where the class is defined."""
+    """Allow calls of a method while another works; Ray must know it where the class is defined."""
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
@@ -68,7 +68,7 @@ class Actor:
 
     @_meanwhile
     def stop(self) -> None:
-        """Make no more requests."""
+        """Stop making requests."""
         if self._worker is not None:
             self._worker.stop()
 

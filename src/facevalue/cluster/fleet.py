@@ -42,7 +42,7 @@ class RayFleet:
         return getattr(worker, method).remote(*arguments)
 
     def ended_calls(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
-        """Those that have ended: the first, and all that have by then."""
+        """Calls that have ended: waits for the first, and returns all that have ended by then."""
         ray = self._ray
         if not calls:
             time.sleep(seconds)

@@ -33,7 +33,7 @@ class Fleet(Protocol):
         ...
 
     def ended_calls(self, calls: Sequence[Any], seconds: float) -> Sequence[Any]:
-        """Those that have ended; waits so long at most for the first."""
+        """Calls that have ended; waits at most so long for the first."""
         ...
 
     def result(self, call: Any) -> Any:
@@ -128,13 +128,13 @@ class ClusterWorkers:
         return self._sight
 
     def room(self) -> int:
-        """One unit per worker and one more to come: it waits here, where no dying worker takes it along."""
+        """Number of units that can be submitted: one per worker and one that waits here, safe from dying workers."""
         ready = self.alive().total()
         busy = sum(seat.unit is not None for seat in self._seats)
         return 0 if self._ending else max(2 * ready - len(self._units) - busy, 0)
 
     def submit(self, unit: Unit) -> None:
-        """Take a unit."""
+        """Queue a unit for the workers."""
         self._units.append(unit)
         self._hand_out()
 
@@ -176,7 +176,7 @@ class ClusterWorkers:
         return waiting
 
     def _step(self, seconds: float) -> list[Receipt | Lost]:
-        """Everything that is due once, then what ends in so many seconds."""
+        """Do what is due once, then return what ends within so many seconds."""
         self._grow()
         self._ask_for_beats()
         calls = {call: seat for seat in self._seats for call in seat.calls}
@@ -209,7 +209,7 @@ class ClusterWorkers:
                 seat.waiting, seat.beat = True, now
 
     def _end(self, seat: _Seat, call: Any, method: str) -> list[Receipt | Lost]:
-        """Take what a call returned or raised."""
+        """Process what a call returned or raised."""
         try:
             value = self._fleet.result(call)
             if method == "hello":

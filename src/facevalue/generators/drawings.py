@@ -38,7 +38,7 @@ class DrawnGenerator:
         self._drawings = drawings
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Nothing changes its pictures but what each shall show."""
+        """Settings: none, as only the request changes its pictures."""
         return {}
 
     def generate(self, requests: Iterable[PictureRequest]) -> Iterator[GeneratedPicture]:
@@ -54,4 +54,4 @@ class DrawnGenerator:
             yield GeneratedPicture(request.number, Status.OK, image, latency_ms=latency)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

@@ -135,7 +135,7 @@ class PlantedEditor:
         return {plant.kind: plant.strength for plant in self.plants if plant.is_met(levels, self.seed)}
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """All that is planted; for whom follows from the seed."""
+        """Planted side effects; the pictures that they apply to follow from the seed."""
         planted = {plant.kind: plant.strength for plant in self.plants}
         of = {f"{plant.kind}_of": ", ".join(plant.factors) for plant in self.plants if plant.factors}
         jitter = {f"jitter_{name}": getattr(self.jitter, name) for name in ("lightness", "frame", "scale")}
@@ -166,7 +166,7 @@ class PlantedEditor:
             yield GeneratedPicture(request.number, Status.OK, Image(data, "image/jpeg"), seed=request.seed)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def _edit_pixels(self, pixels: Pixels, truth: Mapping[str, float], draws: Stream) -> Pixels:
         """A picture with its side effects and what every edit does."""

@@ -15,7 +15,7 @@ from facevalue.untrusted_files import read_file
 
 
 class ReplayedPictures:
-    """Gives the picture of a folder that is called as the wanted one: `f1/cap` is `FOLDER/f1/cap.png`, or .jpg, .webp.
+    """Generator that gives the picture of a folder by name: `f1/cap` is `FOLDER/f1/cap.png`, or .jpg, .webp.
 
     One that is not there is an error of this picture alone: it is looked for again when the making is resumed.
 
@@ -64,7 +64,7 @@ class ReplayedPictures:
             yield GeneratedPicture(request.number, Status.OK, image, latency_ms=latency)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def _read(self, name: str) -> Image:
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:

@@ -35,7 +35,7 @@ class _Trial(NamedTuple):
 
 
 class AskedTrials:
-    """Everything that a task asks, in the order of asking.
+    """Trials of a task, in the order of asking.
 
     Pictures are made when a sample begins, and not kept.
     """

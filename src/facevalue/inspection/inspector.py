@@ -203,7 +203,7 @@ class Inspector:
         return numbers
 
     def close(self) -> None:
-        """Let go of what was kept."""
+        """Release what was kept."""
         self._sources.clear()
 
     def _source(self, image: Image) -> PictureView | None:

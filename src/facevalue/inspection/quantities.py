@@ -72,7 +72,7 @@ class Quantity:
 
     @property
     def needs(self) -> str:
-        """In words, what it takes besides the picture; empty if nothing.
+        """Requirement besides the picture, in words; empty if there is none.
 
         Examples
         --------

@@ -67,12 +67,12 @@ class Box(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Its width, as a share of the picture's."""
+        """Width of the box, as a share of the picture's."""
         return self.right - self.left
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Its middle."""
+        """Middle of the box."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
 

@@ -64,7 +64,7 @@ class Preferences:
         return np.take_along_axis(by_level, order, axis=1)
 
     def _option_preference(self, request: Request) -> float:
-        """By how much option 1 is preferred to option 2."""
+        """Degree to which option 1 is preferred to option 2."""
         pictured, prompted = request.stimulus.factors, request.question.factors
         scenario, activity = prompted.get("scenario") or "", prompted.get("activity") or ""
         out = 0.0

@@ -62,7 +62,7 @@ _OPEN = "to be filled in later"
 
 
 class Writer:
-    """Writes comparisons, descriptions and forms. `uniforms` are draws that depend on trial and repeat alone."""
+    """Writer of comparisons, descriptions and forms. `uniforms` are draws that depend on trial and repeat alone."""
 
     def __init__(self, utilities: Utilities, uniforms: Uniforms) -> None:
         self._utilities = utilities

@@ -13,7 +13,7 @@ class Classified(NamedTuple):
 
 
 class TextClassifier(Protocol):
-    """Gives a text a score for each of its labels, whatever texts are beside it.
+    """Classifier that gives a text a score for each of its labels, independent of other texts.
 
     Examples
     --------
@@ -32,12 +32,12 @@ class TextClassifier(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of its weights and settings."""
+        """Digest of the weights and settings."""
         ...
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its labels."""
+        """Labels of the classifier."""
         ...
 
     @property

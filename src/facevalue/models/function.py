@@ -44,7 +44,7 @@ class FunctionModel:
             yield Response(request.trial, request.repeat, Status.OK, text, latency_ms=latency)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
 
 def _code(code: CodeType) -> bytes:

@@ -158,7 +158,7 @@ class Respondent:
         return Writer(self.utilities, self._uniforms)
 
     def spoil(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Mark texts that are refused (-1) or gibberish (-2) instead; 0 for all others."""
+        """Mask of the texts that are refused (-1) or gibberish (-2) instead; 0 for all others."""
         return self.choose(np.ones((trial.size, 1)), trial, repeat)
 
     def style(self, trial: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -187,11 +187,11 @@ class SimModel:
         )
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """Everything that is planted."""
+        """Settings of all that is planted."""
         return asdict(self.planted)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer in batches."""

@@ -113,7 +113,7 @@ class VLLMModel:
                 yield response
 
     def close(self) -> None:
-        """Let go of the engine and its memory."""
+        """Release the engine and its memory."""
         self._engine = None
         self._encoded.clear()
 

@@ -82,7 +82,7 @@ class RecordModel:
         return facts | ({MISMATCHED: self._others} if self._others else {})
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def warnings(self, *, resumed: bool = False) -> list[str]:
         """Warnings about records that were not taken or are odd; `resumed`: whether answers were stored before."""

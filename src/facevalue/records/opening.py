@@ -74,7 +74,7 @@ def _lines(path: Path) -> Record:
 
 
 def _unread(path: Path, first: Mapping[str, Any]) -> DataError:
-    """Say what an object is that is read as nothing: of a file of lines the first."""
+    """Describe an object that is not read; of a file of lines the first."""
     if "custom_id" in first or "requests" in first:
         return DataError(
             f"{path.name} holds requests, not answers: import what the batch that they were sent to wrote."

@@ -46,7 +46,7 @@ def join_phrases(phrases: Sequence[str]) -> str:
 
 
 def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
-    """Say where no difference was found and what could have been missed, and where one is ruled out."""
+    """Sentence on where no difference was found, what could have been missed, and where one is ruled out."""
     blank = [comparison for comparison in comparisons if comparison.open_rows]
     texts = [f"No difference was found {_undecided_scope(blank, comparisons)}, {missed_sizes(blank)}."] if blank else []
     same: dict[str, list[LeadComparison]] = {}
@@ -62,7 +62,7 @@ def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
 
 
 def _undecided_scope(blank: Sequence[LeadComparison], comparisons: Sequence[LeadComparison]) -> str:
-    """Of whom nothing was found, and in what."""
+    """Groups and quantities for which nothing was found."""
     is_rest = any(comparison.differences or comparison.equivalences for comparison in comparisons)
     if len(blank) == 1:
         several = len({comparison.lead.quantity for comparison in comparisons}) > 1
@@ -115,7 +115,7 @@ def _size_range(least: str, most: str, unit: str) -> str:
 
 
 def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
-    """Say that nothing can be concluded, as even strong differences could have been missed.
+    """Sentence saying that nothing can be concluded, as even strong differences could have been missed.
 
     `comparisons`: by the same lead of one model, or of each of several, `of` these.
     """
@@ -146,7 +146,7 @@ _INTERVENTIONS, _SUBJECTS = 3, 2
 
 
 def changes_said(comparisons: Sequence[LeadComparison]) -> list[str]:
-    """Say of each intervention in the requests of a model what it changed, a sentence each."""
+    """Sentences on what each intervention changed in the answers of a model."""
     if not comparisons:
         return []
     names = comparisons[0].view.interventions
@@ -317,7 +317,7 @@ def _name_model(model: str, headline: Headline) -> list[Passage]:
 
 
 def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind) -> str:
-    """One answer for several models of which nothing was found; empty where something was, or they differ in kind."""
+    """Answer for several models of which nothing was found; empty where something was, or they differ in kind."""
     if outcome not in (HeadlineKind.NOTHING, HeadlineKind.TOO_FEW) or not all(by_model):
         return ""
     models = f"{'either' if len(by_model) == 2 else 'any'} of {len(by_model)} models"
@@ -394,7 +394,7 @@ def _outcome(everything: Sequence[LeadComparison], silent: Sequence[LeadComparis
 
 
 def _describe_findings(selected: Sequence[Finding]) -> str:
-    """Of each subject what was found; a caveat that all of it shares once, at the end."""
+    """Findings of each subject; a caveat that all of them share is stated once, at the end."""
     caveats = [e.caveat for _, e in selected]
     is_shared = len(selected) > 1 and bool(shared_caveat(caveats))
     by_subject: dict[str, list[str]] = {}
@@ -489,7 +489,7 @@ def _without_answer(page: Page, view: View) -> list[float]:
 
 
 def why_not(page: Page, view: View) -> str:
-    """Say why nothing can be judged: no answers, no comparison, or what the estimates say."""
+    """Reason why nothing can be judged: no answers, no comparison, or what the estimates say."""
     values = _without_answer(page, view)
     subject = "The model" if len(view.models) == 1 else "The models"
     reason = page.missing(view) if page.missing is not None else ""

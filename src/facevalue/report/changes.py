@@ -31,7 +31,7 @@ _FORMAL = ("_z", "published")
 
 
 def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Measure], limit: int = 3) -> list[str]:
-    """Say per model and intervention how many estimates changed, which clearest, and what became of missing answers.
+    """Lines on the estimates that each intervention changed, the clearest, and the change in missing answers.
 
     `numbers`, `titles`, `measures`: estimates, wording of levels, definitions. `limit`: how many changes to name.
 

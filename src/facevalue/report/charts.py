@@ -99,7 +99,7 @@ def _anchor(x: float) -> str:
 
 
 def _label_step(over: AxisScale, labels: Sequence[str], zero: int, width: float, least: int = 1) -> int:
-    """Of how many ticks, counted from `zero`, one can have its label without running into the next.
+    """Spacing of labelled ticks, counted from `zero`, so that no label runs into the next.
 
     A multiple of `least`; one more label than that of zero is always there, as a number alone is no scale.
     """

@@ -229,7 +229,7 @@ def record_card(runs: Sequence[RunFacts]) -> list[Card]:
 
 
 def drawn_otherwise(runs: Sequence[RunFacts]) -> list[Card]:
-    """Say of which models replies were not drawn as the study says, or not alike; no card where all were."""
+    """Card on models whose replies were not drawn as the study says, or not alike; none where all were."""
     sampled = [run for run in runs if run.sent_sampling and not run.exact]
     refused = [name for run in sampled for name, value in run.sent_sampling.items() if value == NOT_SENT]
     differing = [name for name in SAMPLED if len({run.sent_sampling[name] for run in sampled}) > 1]
@@ -430,7 +430,7 @@ _WITHIN = "Change from the first to the last answer, and SD of slow waves beyond
 def drift_card(
     numbers: EstimateIndex, runs: Sequence[RunFacts], measures: Mapping[str, Measure] | None = None
 ) -> list[Card]:
-    """Say for each model whether its answers drifted, or why that can't be told.
+    """Card on whether each model's answers drifted, or why that can't be told.
 
     `measures`: their definitions, by which numbers with a unit are told in it.
     """

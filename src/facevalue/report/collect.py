@@ -337,7 +337,7 @@ class WrittenReport(NamedTuple):
     """Everything that it shows."""
 
     def page(self) -> dict[str, Any]:
-        """Everything that it shows of estimates, as JSON has it; see docs/reference/report.md."""
+        """Content of the report about estimates, as JSON has it; see docs/reference/report.md."""
         return page_json(build_page(self.data))
 
 

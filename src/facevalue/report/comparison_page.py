@@ -38,7 +38,7 @@ def rank_rows(ranks: Sequence[RankAgreement]) -> list[tuple[str, ...]]:
 
 
 def rank_sentence(ranks: Sequence[RankAgreement]) -> str:
-    """In which measures the effects of both runs have the same order, or the opposite one, as far as is known."""
+    """Sentence on the measures whose effects have the same, or the opposite, order in both runs."""
     same, opposite = ([r.measure for r in ranks if (r.low > 0 if up else r.high < 0)] for up in (True, False))
     parts = [
         *([f"Effects in {', '.join(same)} are in much the same order in both runs."] if same else []),

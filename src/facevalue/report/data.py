@@ -331,7 +331,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ReportData:
-    """Everything a report shows. Each is its own: what is made of it is kept as long as it is."""
+    """Data of a report. Each is its own: what is made of it is kept as long as it is."""
 
     study: StudyFacts
     """What was declared."""

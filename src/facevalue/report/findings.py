@@ -48,7 +48,7 @@ def negative_of(estimate: Estimate) -> Estimate:
 
 
 def mirror_of(e: Estimate, rows: Sequence[Estimate], form: str) -> Estimate | None:
-    """Of some estimates the one that tells the same difference from the side of the other group; None without one.
+    """Estimate that tells the same difference from the side of the other group; None without one.
 
     The group is what `form` names ("{group}"): there are two of it, or two labels have changed places.
 
@@ -304,7 +304,7 @@ def _leads(page: Page, view: View) -> list[Findings]:
 
 
 def _labels(rows: Sequence[Estimate]) -> tuple[str, ...]:
-    """Every label that any of them has; those that not all have may be missing."""
+    """Labels that any of them has; those that not all have may be missing."""
     sets = [{name for name, level in e.labels.items() if level is not None} for e in rows]
     ordered = dict.fromkeys(name for e in rows for name, level in e.labels.items() if level is not None)
     return tuple(name if all(name in names for names in sets) else f"{name}?" for name in ordered)
@@ -324,7 +324,7 @@ def _by_measure(view: View) -> dict[str, list[Estimate]]:
 
 @dataclass(frozen=True)
 class PageComparisons:
-    """Everything that a page compares, each model's worked out once for all that is told of it."""
+    """Comparisons of a page, each model's worked out once for all that is told of it."""
 
     page: Page
     view: View
@@ -361,7 +361,7 @@ class PageComparisons:
 
 
 def list_comparisons(page: Page, view: View) -> list[LeadComparison]:
-    """Everything that the page compares of a model and that can be judged, coarser breakdowns before finer ones."""
+    """List the comparisons of a model that can be judged, coarser breakdowns before finer ones."""
     out: list[LeadComparison] = []
     for lead in _leads(page, view):
         rows = view.judgeable_estimates(rows_of(lead, view))
@@ -403,7 +403,7 @@ def readable(gap: Estimate) -> bool:
 
 
 def control_of(lead: Findings, view: View) -> list[str]:
-    """Say what the negative control found, in which there is nothing to find."""
+    """Result of the negative control, in which there is nothing to find."""
     rows = view.judgeable_estimates(rows_of(lead, view))
     if not rows:
         return []

@@ -121,7 +121,7 @@ def _strips(rows: Sequence[Finding], over: charts.AxisScale, title: str, *, tick
 
 
 def _breakdown_text(lead: Findings) -> str:
-    """By what a comparison is broken down, where another one is of the same quantity."""
+    """Breakdown of a comparison, in words, where another one is of the same quantity."""
     names = [name.removesuffix("?").replace("_", " ") for name in lead.by if name not in (CONTRAST, DIMENSION)]
     return f" by {' and '.join(names)}" if names else ""
 

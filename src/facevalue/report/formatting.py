@@ -289,7 +289,7 @@ def _ends(estimate: Estimate, low: float | None, high: float | None, *, signed: 
 
 
 def why_no_interval(estimate: Estimate) -> str:
-    """Say why a value stands alone; empty where it has an interval."""
+    """Reason why a value has no interval; empty where it has one."""
     if estimate.value is None:
         return NOT_MEASURABLE
     if estimate.has_interval:
@@ -307,7 +307,7 @@ def detail(
     corrected: Estimate | None = None,
     brief: bool = False,
 ) -> str:
-    """Everything about an estimate in one line, for tooltips.
+    """Details of an estimate in one line, for tooltips.
 
     `estimate`: what it is about. `signed`: whether values are written with their sign. `unit_name`: what clusters are
     called. `floor`: the estimate that has its noise floor, if it is another one. `corrected`: its size without the part

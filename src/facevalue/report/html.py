@@ -174,7 +174,7 @@ def _fold(section: SectionContent, *, is_first: bool) -> FoldedSection:
 
 
 def count_findings(contents: Sequence[Content]) -> str:
-    """Say in how many of the comparisons of some contents a difference was found; empty where nothing is compared."""
+    """Sentence on the number of comparisons in which some contents show a difference; empty without comparisons."""
     estimates = {(e.measure, e.model, frozenset(e.labels.items())): e for c in contents for e in shown_in(c)}
     compared = [e for e in estimates.values() if e.verdict is not None]
     judged = [e for e in compared if e.verdict != Verdict.NOT_MEASURABLE]
@@ -301,7 +301,7 @@ def write(path: Path, data: ReportData) -> None:
 
 
 def as_json(data: ReportData) -> str:
-    """Everything that a report shows of estimates, as JSON; see docs/reference/report.md."""
+    """Content of a report about estimates, as JSON; see docs/reference/report.md."""
     return json.dumps(page_json(build_page(data)), ensure_ascii=False, allow_nan=False, indent=1)
 
 
@@ -363,7 +363,7 @@ def _model_names(numbers: EstimateIndex) -> str:
 
 
 def _trust(cards: Sequence[Card]) -> str:
-    """Say how many checks have a warning, and which."""
+    """Number of checks with a warning, and their titles, in words."""
     grave = [card.title for card in cards if card.status in _GRAVE]
     warned = f"{len(grave)} of {len(cards)} checks {'has' if len(grave) == 1 else 'have'} a warning"
     return (

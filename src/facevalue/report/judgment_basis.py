@@ -33,7 +33,7 @@ INTERVALS = (
 
 @dataclass(frozen=True, slots=True)
 class HowJudged:
-    """Everything to know about how verdicts were reached."""
+    """Basis of the verdicts: all there is to know about how they were reached."""
 
     verdicts: list[tuple[Markup, str, str]]
     """Sign, word and meaning of each verdict."""
@@ -53,13 +53,13 @@ class Declared:
 
     @property
     def outcome(self) -> str:
-        """In how many tests a difference was found."""
+        """Number of tests in which a difference was found, in words."""
         tests = "1 test" if self.tests == 1 else f"{self.tests:,} tests"
         return f"a difference found in {len(self.caveats)} of {tests}{counted_caveats(self.caveats)}"
 
 
 def how_judged(data: ReportData, numbers: EstimateIndex) -> HowJudged | None:
-    """Say how the verdicts came about; None for estimates without verdicts."""
+    """Basis of the verdicts; None for estimates without verdicts."""
     if not numbers.judged:
         return None
     facts = [

@@ -75,7 +75,7 @@ def sections(view: View) -> tuple[Section, ...]:
 
 
 def missing_card(view: View) -> list[Card]:
-    """Say for each model who was declined more often, on which prompt."""
+    """Card on who was declined more often, for each model, and on which prompt."""
     measured = [model for model in view.models if view.narrow(model).find(MISSING_SHARE.name) is not None]
     if not measured:
         return []

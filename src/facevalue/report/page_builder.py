@@ -152,7 +152,7 @@ def planted_section(offer: Demo, rows: list[PlantedEffect]) -> SectionContent:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Everything that a report shows of its estimates."""
+    """Page of a report as it was built, with all that it shows of its estimates."""
 
     page: Page
     """Declaration of the page."""
@@ -214,7 +214,7 @@ _READY: WeakKeyDictionary[ReportData, Built] = WeakKeyDictionary()
 
 
 def build_page(data: ReportData) -> Built:
-    """Make a page ready, once for HTML, JSON and notebook alike."""
+    """Build a page once, for HTML, JSON and notebook alike."""
     if data not in _READY:
         _READY[data] = _build_page(data)
     return _READY[data]

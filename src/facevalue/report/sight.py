@@ -38,7 +38,7 @@ def sentences(numbers: EstimateIndex) -> list[str]:
 
 
 def sight_card(numbers: EstimateIndex) -> list[Card]:
-    """Say for each model by which signs it sees; no card where that is no question."""
+    """Card on the signs by which each model sees; none where that is no question."""
     rows_by_model = {
         model: rows
         for model in numbers.frame["model"].unique(maintain_order=True).to_list()

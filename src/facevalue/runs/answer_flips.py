@@ -62,7 +62,7 @@ class AnswerSide:
     intervention: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse an intervention that the run was not asked with."""
+        """Raise an error for an intervention that the run was not asked with."""
         names = [variant.name for variant in self.run.study.changes.variants]
         if self.intervention and self.intervention not in names:
             raise UnknownNameError("intervention", self.intervention, names)

@@ -57,7 +57,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def grow(place: Path | str, study: Study, sample: int) -> None:
-    """Let a run ask more; it goes on with the larger sample. Nothing is done to one of this size, or not begun.
+    """Enlarge the sample of a run; does nothing for one that has this size or has not begun.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class AuditBudget:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """Budget in words, for people."""
         return self.amount_text(self.amount)
 
     def amount_text(self, amount: float) -> str:
@@ -263,7 +263,7 @@ class AuditPlan:
         return max((study.points for study in self.studies if study.points is not None), default=None)
 
     def text_of(self, requests: Mapping[str, int]) -> str:
-        """So many requests of each study beside all that are planned, in the unit of the budget, too, for people."""
+        """Requests of each study beside all that are planned, in the unit of the budget, too, for people."""
         request_count = sum(requests.get(study.name, 0) for study in self.studies)
         text = f"{request_count:,} of {self.requests:,} requests"
         if self.budget is None or self.budget.unit == REQUESTS:
@@ -495,7 +495,7 @@ def _dealt_out(
 
 
 def _refuse(budget: AuditBudget, fewest: float, studies: Sequence[StudySizes], costs: Mapping[str, float]) -> None:
-    """Say that a budget is too small for any verdict, and which is the smallest that is not."""
+    """Raise an error for a budget too small for any verdict, which names the smallest that is not."""
     first = min(studies, key=lambda sizes: sizes.curve(costs[sizes.name])[1].first_verdict)
     raise DataError(
         f"A budget of {budget.text} is too small for any verdict: {budget.amount_text(_rounded_up(fewest, budget))} is "
@@ -553,7 +553,7 @@ _WITHOUT_POWER = "It has no power analysis; it gets an equal share."
 
 
 def _runs_whole(sizes: StudySizes) -> str:
-    """That the rule to stop by says nothing of a study; empty if it does, or there is none."""
+    """Note that the stopping rule does not cover a study; empty if it does, or there is no rule."""
     if sizes.rule is None or sizes.is_stopping:
         return ""
     return "Its texts are scored or sorted afterwards: it does not stop early."

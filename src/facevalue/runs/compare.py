@@ -110,7 +110,7 @@ Pairs = Sequence[tuple[int, int]]
 
 
 def with_first(count: int) -> Pairs:
-    """Each of several with the first of them.
+    """Pairs of the first and each of the others.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from facevalue.protocol.study import Study
 
 
 def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[tuple[Measure, ...], CellComparison]:
-    """Say which measures two runs are compared by, and which labels name their cells.
+    """Measures by which two runs are compared, and labels that name their cells.
 
     Of several, each by the labels that it has, `measure` is then one of the labels.
     """
@@ -50,7 +50,7 @@ def comparable(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame]) -> tuple
 
 
 def signed_measures(measures: Sequence[Measure], tables: Sequence[pl.DataFrame]) -> tuple[Measure, ...]:
-    """Those of these measures that can rise and fall: no spreads, nor what stands beside a floor as noise makes it."""
+    """Measures that can rise and fall: no spreads, nor those that noise raises, which stand beside a floor."""
     floored = [table.filter(pl.col("floor").is_not_null()) for table in tables]
     return tuple(
         m for m in measures
@@ -109,7 +109,7 @@ def rows_compared(table: pl.DataFrame, compared: CellComparison, measures: Itera
 
 
 def deepest_breakdowns(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of the rows of each measure those that are broken down by as many labels as any."""
+    """Rows of each measure with the largest number of labels."""
     if JUDGED_BY in rows.columns:  # what people alone say of texts stands beside what is compared
         rows = rows.filter(pl.col(JUDGED_BY).is_null())
     depth = pl.sum_horizontal(pl.col(name).is_not_null() for name in label_columns(rows))
@@ -119,7 +119,7 @@ def deepest_breakdowns(rows: pl.DataFrame) -> pl.DataFrame:
 def finest_cells(
     first: pl.DataFrame, second: pl.DataFrame, compared: CellComparison
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Of the cells of each kind the finest that both tables have, each answer in one cell only.
+    """Finest cells of each kind that both tables have, each answer in one cell only.
 
     What only one of the tables has stays in, to be named as such.
     """
@@ -248,7 +248,7 @@ class RunAgreement:
         return {name: counts[name] for name in BECAME if name in counts}
 
     def json(self) -> dict[str, Any]:
-        """For machines."""
+        """Comparison as JSON, for machines."""
         return {
             "measures": {measure.key: measure.unit for measure in self.measures}, "units": asdict(self.units),
             "notes": list(self.notes), "cells_matched": self.cells.height, "cells_that_differ": self.differing.height,

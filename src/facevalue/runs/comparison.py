@@ -163,7 +163,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> dict[str, list[Any]]:
 
 
 def models_note(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
-    """That the models of two runs differ, as a sentence; none where they don't."""
+    """Sentence saying that the models of two runs differ; none where they don't."""
     if first.facts.model == second.facts.model:
         return ()
     models = " and ".join(short_names((first.facts.model, second.facts.model)).values())
@@ -200,7 +200,7 @@ PAIRS = (FIRST, ALL)
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """Two runs of a study, compared."""
+    """Comparison of two runs of a study."""
 
     study: str
     first: str

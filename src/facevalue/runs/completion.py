@@ -173,7 +173,7 @@ class Completion:
         return {name: int(total[code]) for name, code in _CODES.items()}
 
     def one_each(self, stimuli: Callable[[Index], Index], limit: int) -> tuple[Index, Index]:
-        """One stored request about each stimulus: trials and repeats; always the same."""
+        """Select one stored request about each stimulus: trials and repeats; always the same."""
         chunks: list[tuple[Index, Index, Index]] = []
         start = 0
         for block in self._blocks():

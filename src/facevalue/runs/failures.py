@@ -23,7 +23,7 @@ _DECLINED = "If that is how it declines to answer, give words of it with --refus
 
 
 def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
-    """Say how many requests failed, most often with what, and what to do.
+    """Sentence on the requests that failed: their number, the most frequent error, and what to do about it.
 
     Examples
     --------

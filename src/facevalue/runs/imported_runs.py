@@ -22,7 +22,7 @@ from facevalue.types import STUDY_TEXT, Sampling
 
 
 def asked_of(study: Study, settings: RunSettings) -> StudyAsked:
-    """Say what a run asks, so that somebody else may ask it."""
+    """Description of a run's questions, so that somebody else may ask them."""
     return StudyAsked(
         study.name, study.version, study.options, study.design.size, table_digest(study),
         settings.sample, settings.seed, settings.exact,

@@ -150,7 +150,7 @@ def _agreement(differences: Differences, judged: pl.DataFrame) -> RunAgreement:
 
 
 def _describe_untested(judged: pl.DataFrame, measures: Sequence[Measure]) -> tuple[str, ...]:
-    """Say which differences have an interval and no test, and why."""
+    """Sentence on the differences that have an interval and no test, with the reason."""
     tested = judged.filter(pl.col("p").is_not_null())
     names = [
         measure.key

@@ -54,7 +54,7 @@ class JudgmentWriter:
         self._journal.close()
 
     def add(self, *row: object) -> None:
-        """Take a judgment, which a kill does not lose from now on."""
+        """Store a judgment, which survives a kill from now on."""
         self._rows.append(pl.DataFrame([row], schema=self._schema, orient="row"))
         self._journal.append(self._rows[-1])
         if len(self._rows) >= _ROWS:

@@ -242,7 +242,7 @@ def _read_file(path: Path, run: StoredRun) -> tuple[pl.DataFrame, ReplyTally] | 
 
 
 def digest_of_run(run: StoredRun, margins: Mapping[str, float] = MappingProxyType({})) -> str:
-    """Of everything that estimates come from; empty for a study whose code is not ours, as it may have changed.
+    """Digest of all that estimates come from; empty for a study whose code is not ours, as it may have changed.
 
     Of a run in object storage it is the same where all of it is here and where it is read in place.
     """

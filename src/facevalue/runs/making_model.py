@@ -186,7 +186,7 @@ class PictureModel:
         self._halted = True
 
     def close(self) -> None:
-        """Let go of both."""
+        """Release both adapters."""
         self._generator.close()
         if self._editor is not self._generator:
             self._editor.close()
@@ -257,7 +257,7 @@ class PictureModel:
         return None
 
     def _asking(self, request: Request) -> list[object]:
-        """All by which a request is known, as JSON can hold it."""
+        """Key of a request: all by which it is known, as JSON can hold it."""
         row = self._rows.row(request.trial)
         digest = self._source_digest(request)
         return [self._facts, request.trial, request.question.prompt, *row, digest, self._earlier_attempts(request)]

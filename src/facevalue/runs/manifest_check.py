@@ -1,4 +1,4 @@
-"""Everything that a run would refuse of a manifest, and what it would take and should not: told at once, by row."""
+"""Checks of a manifest: everything that a run would refuse, or take and should not, told at once, by row."""
 
 import io
 import unicodedata
@@ -222,7 +222,7 @@ def use_of(study: Study, frame: pl.DataFrame, protocol: Protocol) -> ManifestUse
 
 
 def warning_of(study: Study, protocol: Protocol) -> str:
-    """Say that a study passes over pictures of its manifest; empty if it has none, or shows all of it."""
+    """Warning that a study passes over pictures of its manifest; empty if it has none, or shows all of it."""
     file = str(study.options.get("manifest") or "")
     if not file or study.planned.unshown:
         return ""

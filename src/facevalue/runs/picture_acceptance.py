@@ -280,7 +280,7 @@ def _line(path: str, origins: Mapping[str, str | None]) -> list[str]:
 
 
 def _first_attempts(table: pl.DataFrame, verdicts: pl.DataFrame, unit: str) -> pl.DataFrame:
-    """Of units that were made several times the first attempt that passes as a whole, else that of which most passes.
+    """Keep one attempt at each unit: the first that passes as a whole, else the one of which most passes.
 
     Attempts are numbered in a column, and at the end of the unit's name, as `make --draws` does; edits go with what
     they were edited from, as each picture may be a unit by itself.

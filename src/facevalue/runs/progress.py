@@ -54,11 +54,11 @@ class Progress(Protocol):
         ...
 
     def update(self, now: Snapshot) -> None:
-        """Called a few times a second while responses come."""
+        """Show the progress; called a few times a second while responses come."""
         ...
 
     def note(self, message: str) -> None:
-        """Something people should know; may come before `start`."""
+        """Show a note that people should know; may come before `start`."""
         ...
 
     def finish(self, summary: RunSummary | None) -> None:

@@ -143,7 +143,7 @@ def _agreement(outcome: CollectedReview) -> Mapping[str, Estimates]:
 
 
 def people(count: int) -> str:
-    """So many people, in words."""
+    """Number of people, in words."""
     return "1 person" if count == 1 else f"{count:,} people"
 
 

@@ -178,7 +178,7 @@ class _Contrasts:
 
 
 def trend(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Trend:
-    """Say what drifted over the dates of runs, and what changed at one of them.
+    """Find drifts over the dates of runs, and changes at one of them.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def _cells(history: _Contrasts, values: pl.DataFrame, judged: pl.DataFrame) -> p
 
 
 def _dates(history: _Contrasts, steps: pl.DataFrame) -> pl.DataFrame:
-    """Of each cell with a step, the first and last date at which it may lie, if it is one; null where no date fits.
+    """Range of dates of each cell's step: the first and last at which it may lie; null where no date fits.
 
     A date is ruled out where values before it, or from it on, differ among themselves (`run_comparison.splits_beside`):
     at .05 shared by all these contrasts, of this cell alone.

@@ -138,7 +138,7 @@ class UnitWorker:
             look_ahead(self._study, unit.trials)
 
     def stop(self) -> None:
-        """Make no more requests: what has come is stored. May be called from any thread."""
+        """Stop making requests: what has come is stored. May be called from any thread."""
         self._stopped = True
         if isinstance(self._model, Holding):
             self._model.halt()
@@ -151,7 +151,7 @@ class UnitWorker:
             self._model.share(fraction)
 
     def close(self) -> None:
-        """Let go of the model, if it was loaded here, and of pictures that were brought."""
+        """Release the model, if it was loaded here, and pictures that were brought."""
         self._pictures.cleanup()
         if self._own:
             self._model.close()
@@ -210,7 +210,7 @@ class LocalWorkers:
         return 0 if self._waiting else 1
 
     def submit(self, unit: Unit) -> None:
-        """Take a unit."""
+        """Submit a unit."""
         self._waiting.append(unit)
 
     def wait(self, seconds: float) -> list[Receipt | Lost]:
@@ -218,7 +218,7 @@ class LocalWorkers:
         return [self._worker.work(self._waiting.popleft(), self._came)] if self._waiting else []
 
     def answer_count(self) -> int:
-        """Nothing more: `came` tells."""
+        """Return 0: `came` counts the answers."""
         return 0
 
     def alive(self) -> Mapping[str, int]:
@@ -230,7 +230,7 @@ class LocalWorkers:
         self._worker.stop()
 
     def close(self, *, now: bool = False) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._worker.close()
 
 

@@ -130,7 +130,7 @@ class Workers(Protocol):
         ...
 
     def submit(self, unit: Unit) -> None:
-        """Take a unit."""
+        """Submit a unit."""
         ...
 
     def wait(self, seconds: float) -> list[Receipt | Lost]:
@@ -150,7 +150,7 @@ class Workers(Protocol):
         ...
 
     def close(self, *, now: bool = False) -> None:
-        """Let all go; `now` without waiting for what is on its way."""
+        """Release all workers; `now` without waiting for what is on its way."""
         ...
 
 

@@ -87,7 +87,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class UnreachableError(Exception):
-    """Nothing answers at an address."""
+    """Error for an address at which nothing answers."""
 
 
 class BrokenReplyError(Exception):
@@ -203,7 +203,7 @@ class Connections:
 
 @contextmanager
 def _as_broken() -> Iterator[None]:
-    """Whatever is wrong with what a server sends, as one error."""
+    """Turn whatever is wrong with what a server sends into one error."""
     try:
         yield
     except (h11.ProtocolError, OSError, zlib.error) as error:
@@ -211,7 +211,7 @@ def _as_broken() -> Iterator[None]:
 
 
 class _Exchange:
-    """One connection and what is sent and received over it.
+    """Connection, with what is sent and received over it.
 
     `largest`: most bytes of a reply, unpacked.
     """
@@ -262,7 +262,7 @@ class _Exchange:
         await receive(2)
 
     async def encrypt(self, tls: ssl.SSLContext, host: str) -> None:
-        """Go on with TLS."""
+        """Continue over TLS."""
         assert self._writer is not None
         await self._writer.start_tls(tls, server_hostname=host)
 
@@ -376,7 +376,7 @@ class _Body:
         self._data = bytearray()
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         if self._unpacking is None:
             self._put(data)
             return
@@ -387,7 +387,7 @@ class _Body:
                 raise BrokenReplyError("Something follows the packed reply.")
 
     def read_all(self) -> bytearray:
-        """All of it, once there is no more."""
+        """Read all of it, once there is no more."""
         if self._unpacking is not None and self._data:
             self._put(self._unpacking.flush())
             if not self._unpacking.eof:

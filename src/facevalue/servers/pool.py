@@ -50,7 +50,7 @@ def requests_at_once(width: int) -> int:
 
 
 def concurrency_note(width: int) -> str:
-    """Say that fewer requests are on their way at once than was wanted; empty where it is as many."""
+    """Note that fewer requests are open at once than was wanted; empty where it is as many."""
     count = requests_at_once(width)
     if count == width:
         return ""
@@ -126,7 +126,7 @@ class Budget:
         self._tokens.share(fraction)
 
     def settle(self, booked: float, actual: int) -> None:
-        """Put a booking right.
+        """Correct a booking.
 
         `booked`: what `take` returned for the request. `actual`: the tokens that it cost, prompt and reply.
         """

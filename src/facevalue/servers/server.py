@@ -57,7 +57,7 @@ class Waits:
 
 
 class Failure(Exception):  # noqa: N818 - not every failure of a request is an error of the run
-    """One request got no usable reply.
+    """Error of one request that got no usable reply.
 
     `text`: what happened, for people; holds no secret. `status`: HTTP status, if the server answered. `code`: the
     server's own error code, if it gave one. `transient`: whether the same request may succeed later. `retry_after`:

@@ -108,7 +108,7 @@ class BandLayout(NamedTuple):
 
 
 class Caption:
-    """Writes one text below pictures.
+    """Writer of one text below pictures.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Fault:
 
 
 class ManifestError(DataError):
-    """Everything that is wrong with a manifest."""
+    """Error that names all that is wrong with a manifest."""
 
     def __init__(self, place: str, faults: Sequence[Fault]) -> None:
         self.where, self.faults = place, tuple(faults)
@@ -42,7 +42,7 @@ class ManifestError(DataError):
 
 
 class PicturesError(DataError):
-    """Everything that is wrong with the pictures of a manifest, by image."""
+    """Error that names all that is wrong with the pictures of a manifest, by image."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)

@@ -71,7 +71,7 @@ def fitting_size(text: str, style: str, size: float, room: float, smallest: floa
 
 
 class Lettering:
-    """Writes texts into one SVG picture; each letter's outline is there once."""
+    """Writer of texts in one SVG picture; each letter's outline is there once."""
 
     def __init__(self) -> None:
         self._used: dict[str, str] = {}

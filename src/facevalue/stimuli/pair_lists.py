@@ -94,7 +94,7 @@ def _cells(groups: pl.DataFrame, across_genders: bool) -> pl.DataFrame:
 
 
 def _twos(groups: pl.DataFrame, keys: list[str]) -> int:
-    """In how many ways two groups can be taken that have the keys in common."""
+    """Number of ways to take two groups that have the keys in common."""
     sizes = groups.group_by(keys).len()["len"].to_numpy().astype(np.int64)
     return int((sizes * (sizes - 1) // 2).sum())
 

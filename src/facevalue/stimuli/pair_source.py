@@ -105,7 +105,7 @@ class NoPicture:
         return _without_picture(number, levels)
 
     def check(self, levels: Mapping[str, list[str | None]]) -> None:
-        """Nothing can be missing."""
+        """Do nothing: no picture can be missing."""
 
 
 class ComposedPairs(FileSource):

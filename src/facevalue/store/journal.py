@@ -109,7 +109,7 @@ class Journal:
         self.size += len(data)
 
     def clear(self) -> None:
-        """Forget all answers: they are in a shard."""
+        """Remove all answers: they are in a shard."""
         self.size = 0
         self._do(lambda: self._file.truncate(len(self._begin)))
         self._do(lambda: self._file.seek(0, os.SEEK_END))

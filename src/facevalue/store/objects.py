@@ -289,7 +289,7 @@ class Objects:
         )
 
     def _ask(self, key: str, action: str, call: Callable[[], T], patience: float | None = None, **otherwise: T) -> T:
-        """Do something with a store; ride out errors that pass, and name those that don't."""
+        """Run an operation on a store; retries passing errors, and names the others."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
         patience = (PATIENCE if action in self._works else _FIRST) if patience is None else patience

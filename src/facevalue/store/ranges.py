@@ -200,7 +200,7 @@ class RunRanges:
 
 
 def _chunks(path: Path, name: str) -> Iterator[_Chunk]:
-    """Everything that a file holds; `name`: of its object, for people."""
+    """Column chunks of a file; `name`: of its object, for people."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to import
 
     try:
@@ -249,7 +249,7 @@ def checked_units(folder: Path) -> tuple[int, int]:
 
 
 def release(folder: Path) -> None:
-    """Let go of what lies in a folder, as nobody reads it any more."""
+    """Release what lies in a folder, as nobody reads it any more."""
     _BY_FOLDER.pop(folder, None)
 
 

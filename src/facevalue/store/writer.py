@@ -85,7 +85,7 @@ class ShardWriter:
         return self
 
     def append(self, response: Response) -> None:
-        """Take a response."""
+        """Append a response."""
         if self._timed:
             self._times.append(time.time())  # first, as the other thread takes as many times as there are responses
         self._waiting.append(response)

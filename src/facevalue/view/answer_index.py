@@ -123,7 +123,7 @@ class AnswerIndex:
         return self.trials_of(at if self._first is None else self._first[at])
 
     def at_levels(self, factor: str, chosen_levels: Collection[str]) -> npt.NDArray[np.bool_]:
-        """For each request whether its trial has one of these levels; an empty one stands for none."""
+        """Mask of the requests whose trial has one of these levels; an empty level stands for none."""
         requests = self._requests()
         is_at = self._is_at(factor, chosen_levels)
         return is_at if requests is None else np.repeat(is_at, requests)
@@ -189,7 +189,7 @@ class AnswerIndex:
         return np.searchsorted(self.trials_of(None) * 256 + self.repeat, trial * 256 + repeat)
 
     def by_shard(self, places: Places) -> Places:
-        """These places in the order of the shards that hold their rows, so that neighbours are read together."""
+        """Order these places by the shards that hold their rows, so that neighbours are read together."""
         shards = np.searchsorted(self._starts, self._stored[places], side="right")
         return places[np.argsort(shards.astype(np.int32), kind="stable")]
 

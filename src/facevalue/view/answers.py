@@ -153,7 +153,7 @@ def _looked_for(state: RunState, index: AnswerIndex, request: _Wanted) -> Search
 
 
 def _is_wanted(index: AnswerIndex, request: _Wanted, without: str = "") -> npt.NDArray[np.bool_]:
-    """For each request whether it has the levels and status that are wanted, but for one factor."""
+    """Mask of the requests that have the wanted levels and status, but for one factor."""
     chosen = np.ones(index.trial.size, dtype=np.bool_)
     for name, chosen_levels in request.levels.items():
         if name != without:
@@ -164,7 +164,7 @@ def _is_wanted(index: AnswerIndex, request: _Wanted, without: str = "") -> npt.N
 
 
 def _sort_chosen(places: Places, chosen: npt.NDArray[np.bool_]) -> Places:
-    """Those of some places that are chosen, in the order of trials."""
+    """Chosen requests of some places, in the order of trials."""
     return np.sort(places[chosen[places]])
 
 
@@ -182,7 +182,7 @@ def _order_places(state: RunState, index: AnswerIndex, request: _Wanted, places:
 
 
 def _with_answer(state: RunState, index: AnswerIndex, request: _Wanted, places: Places) -> Iterator[Piece]:
-    """Of these places those with the answer that is wanted, for which replies are parsed; by files where it may be."""
+    """Places with the wanted answer, for which replies are parsed; by files where it may be."""
     reasons = {MISSING: pl.col("na").is_not_null(), VALID: pl.col("na").is_null()}
     meets = reasons.get(request.reason, pl.col("na").cast(pl.String) == request.reason).fill_null(value=False)
     if request.order == ("trial", False):

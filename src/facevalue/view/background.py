@@ -88,7 +88,7 @@ class NotYetError(FaceValueError):
 
 
 class Background(Generic[T]):
-    """Something that is being made.
+    """Value that is being made.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class _ViewedSide:
 
     @property
     def name(self) -> str:
-        """As the query has it."""
+        """Name of the side in a query."""
         return _side_name(self.state, self.answers.intervention)
 
     @property
@@ -248,7 +248,7 @@ def _at_levels(
 def _with_words(
     sides: Sequence[_ViewedSide], indexes: Sequence[AnswerIndex], table: pl.DataFrame, rows: Places, text: str
 ) -> Iterator[Piece]:
-    """Of these rows those with words in a reply of any side, or in the first one's prompt."""
+    """Rows with the words in a reply of any side, or in the first one's prompt."""
     has_words = np.zeros(table.height, dtype=np.bool_)
     meets = pl.col("text").str.contains(text, literal=True)
     for at, index in enumerate(indexes):

@@ -112,7 +112,7 @@ class Lead:
 
 
 def head(runs: OpenedRuns) -> ViewerHead:
-    """Say what the viewer was opened with."""
+    """Head of the viewer: what it was opened with."""
     states = runs.states()
     studies = [state.run.study for state in states]
     names = names_for_people([state.run for state in states])

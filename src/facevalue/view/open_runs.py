@@ -138,7 +138,7 @@ class RunState:
 
     @property
     def view(self) -> View:
-        """Its estimates, and how they are written."""
+        """Estimates of the run, and how they are written."""
         return self.answer.view
 
     @property
@@ -204,7 +204,7 @@ def _take_estimates(run: StoredRun) -> tuple[pl.DataFrame, ReplyTally]:
 
 
 def _marks(run: StoredRun) -> tuple[object, ...]:
-    """By what is seen that a run has grown or ended."""
+    """State of the files that shows whether a run has grown or ended."""
     if run.url:
         return ()
     return tuple(path.name for path in shard_paths(run.folder)), read_manifest(run.folder).end

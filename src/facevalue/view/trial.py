@@ -203,7 +203,7 @@ class ReplyRow:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Something said before the prompt."""
+    """Message that stands before the prompt."""
 
     role: str
     text: str

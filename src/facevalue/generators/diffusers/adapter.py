@@ -124,7 +124,7 @@ class DiffusersGenerator:
                     self._count(result)
 
     def close(self) -> None:
-        """Let go of the pipelines."""
+        """Release the pipelines."""
         del self._pipelines, self._readers
 
     def _one_at_a_time(self) -> dict[bool, str]:
@@ -141,7 +141,7 @@ class DiffusersGenerator:
         return reasons
 
     def _checked_size(self) -> tuple[str, ...]:
-        """Say where the size that is asked for is not taken; an error if no picture can have it."""
+        """Note where the requested size is not taken; raises an error if no picture can have it."""
         if self._size is None:
             return ()
         first = self._pipelines.distinct_pipelines[0]

@@ -40,7 +40,7 @@ class Pipelines:
 
     @property
     def distinct_pipelines(self) -> list[Any]:
-        """Each of them once."""
+        """Distinct pipelines, each once."""
         present = [pipeline for pipeline in (self.generate, self.edit) if pipeline is not None]
         return present[:1] if self.generate is self.edit else present
 

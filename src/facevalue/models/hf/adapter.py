@@ -153,7 +153,7 @@ class HFModel:
                 worker.shutdown(cancel_futures=True)
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         del self.engine
 
     def _ready(self, batch: list[Request]) -> "_Ready":

@@ -378,7 +378,7 @@ class _AttendedLayer:
         return keys, values
 
     def get_seq_length(self) -> int:
-        """No tokens."""
+        """Return 0: the layer keeps no tokens."""
         return 0
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -386,7 +386,7 @@ class _AttendedLayer:
         return query_length, 0
 
     def get_max_length(self) -> int:
-        """No limit of its own."""
+        """Return -1: the layer has no limit of its own."""
         return -1
 
 
@@ -461,7 +461,7 @@ def attending(loaded: Loaded, current: Pass, width: int) -> "Iterator[dict[str, 
 
 
 class Sequences:
-    """Reads tokens of many sequences in passes of one width.
+    """Decoder of many sequences in passes of one width.
 
     On a GPU every pass has just `width` tokens, filled up if there are fewer, and on a CPU as many as a multiple of
     `LEAST`: the kernels are the same then whatever else is in the pass, and so are a sequence's numbers.
@@ -511,7 +511,7 @@ class Sequences:
 
 
 class SequenceDecoding:
-    """Gives logits as `decoding.Decoding` does, so that sequences can be tried beside plain passes."""
+    """Decoding by `Sequences`, with the interface of `decoding.Decoding`, to be tried beside plain passes."""
 
     def __init__(self, sequences: Sequences, prefixes: Sequence[Prefix], suffixes: Sequence[Sequence[int]]) -> None:
         self._sequences = sequences

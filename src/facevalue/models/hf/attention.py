@@ -263,7 +263,7 @@ def sides(values: npt.ArrayLike, regions: Regions, pictures: int = 1) -> Picture
 
 
 class AttentionReader:
-    """Reads what a model attends to, one question at a time. The model's weights are taken out of all gradients."""
+    """Reader of the model's attention, one question at a time; gradients leave out the model's weights."""
 
     def __init__(self, loaded: Loaded) -> None:
         check_known(loaded)
@@ -295,7 +295,7 @@ class AttentionReader:
         return maps
 
     def _manner(self, inputs: "Mapping[str, Tensor]", ways: list[list[Tokens]]) -> list[Tokens]:
-        """Of the two ways to write all options, with or without a blank before them, return that which is likelier."""
+        """Return the likelier of the two ways to write all options: with or without a blank before them."""
         manners = [[way[min(manner, len(way) - 1)] for way in ways] for manner in (0, 1)]
         shares = plain_logits(self._loaded, inputs, [], [0])[0].softmax(-1)
         mass = [sum(float(shares[token]) for token in {way[0] for way in manner}) for manner in manners]
@@ -334,7 +334,7 @@ class AttentionReader:
         return Attended(picture_regions, attention, after, tuple(gradients))
 
     def _picture_attention(self, rows: Floats, regions: Regions) -> Floats:
-        """Of what a position attends to, the tokens of pictures."""
+        """Attention of a position to the tokens of pictures."""
         if regions.crossing and rows.shape[2] != regions.positions.size:
             raise ModelError(
                 f"{self._loaded.name} was expected to look at {regions.positions.size:,} tokens of its pictures, "

@@ -37,7 +37,7 @@ class Constraint:
         return allowed
 
     def take(self, token: int) -> None:
-        """Go on with a token."""
+        """Append a token."""
         if not self._matcher.consume_token(token):
             raise ModelError(f"The grammar doesn't take token {token}: {self._matcher.get_error()}")
 
@@ -107,7 +107,7 @@ def _escape_text(text: str) -> str:
 
 
 class ConstrainedReader(OptionReader):
-    """Reads replies that can only be one of the options, as `facevalue.models.hf.constraints` holds drawn ones to them.
+    """Reader of replies restricted to the options, as `facevalue.models.hf.constraints` restricts drawn ones.
 
     A reply is an option's label, or the text of one without, with or without a blank before it, and nothing else. It is
     decided as soon as it can become one option only and the tokens left suffice for that. Fewer beginnings are possible

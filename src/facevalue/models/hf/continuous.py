@@ -166,7 +166,7 @@ class ContinuousBatch:
         return len(self._going) + len(self._ready) + self._waiting_tokens < self.limits.width
 
     def step(self) -> Iterator[Finished]:
-        """Take all replies one token further, and yield those that are done."""
+        """Extend all replies by one token, and yield those that are done."""
         began = time.perf_counter()
         self._begin()
         steps: list[tuple[TokenSequence, Sequence[int]]] = []
@@ -274,7 +274,7 @@ class ContinuousBatch:
         return [_Going(key, prompt, Drawn.from_draw(begin()), 0.0) for key, begin in prompt.begin.items()]
 
     def _leave(self, reply: _Going) -> None:
-        """Let go of what a reply that is done has kept."""
+        """Release what a finished reply has kept."""
         if reply.sequence is None:
             self._release(reply.prompt)
         else:
@@ -286,7 +286,7 @@ class ContinuousBatch:
             self._pictures.discard(picture)
 
     def _release(self, prompt: _Prompt) -> None:
-        """Let go of a prompt's own keys and values when its last reply has a copy."""
+        """Release a prompt's own keys and values when its last reply has a copy."""
         prompt.waiting -= 1
         if not prompt.waiting:
             prompt.sequence = None
@@ -319,7 +319,7 @@ class ContinuousBatch:
         self._reading.clear()
 
     def _fail(self, reason: str, prompts: Sequence[_Prompt]) -> Iterator[Finished]:
-        """Give up what was in a pass."""
+        """Abandon the replies of a failed pass."""
         going, self._going = self._going, []
         for reply in going:
             self._leave(reply)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Decoding(Protocol):
-    """Gives the logits of what comes after replies that have begun."""
+    """Source of the logits of what comes after replies that have begun."""
 
     def read(self, paths: Sequence[Path]) -> "Tensor":
         """Compute what follows some beginnings of replies: logits, float32, (len(paths), vocabulary).
@@ -116,7 +116,7 @@ class CopiedDecoding:
 
 
 class PlainDecoding:
-    """Each prompt by itself, right for every model: its replies go on from copies of what `generate` keeps.
+    """Decoding of each prompt by itself, right for every model: replies go on from copies of what `generate` keeps.
 
     Where that fails its trial, by a plain forward pass of the whole conversation for each reply.
     """
@@ -148,7 +148,7 @@ class PlainDecoding:
 
 
 class SpokenDecoding:
-    """Another one's logits, minus infinity for the tokens that stand for pictures.
+    """Logits of another decoding, minus infinity for the tokens that stand for pictures.
 
     A model that has been trained gives those next to nothing. A reply with one of them would be no text, and couldn't
     go on: the model would ask for the picture. `note` is told the largest share that was taken away, at temperature 1.
@@ -167,7 +167,7 @@ class SpokenDecoding:
 
 
 def mask_picture_tokens(loaded: Loaded, logits: "Tensor") -> "tuple[Tensor, float]":
-    """Take the tokens that stand for pictures out of logits, in place; return also their largest share of any row."""
+    """Mask the tokens that stand for pictures in logits, in place; returns their largest share of any row."""
     import torch  # noqa: PLC0415
 
     marks = sorted(mark for mark in loaded.marks if mark < logits.shape[-1])

@@ -60,7 +60,7 @@ class HFDevices:
                 raise ModelError(f"{first.device} and {child.device} would not give the same answers: use one kind.")
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
-        """As with one device: how many there are changes no answer."""
+        """Settings, the same as with one device: the number of devices changes no answer."""
         return self._processes[0].settings
 
     def findings(self) -> Mapping[str, str | int | float | bool]:
@@ -189,7 +189,7 @@ class _Process:
 
 
 def _take(process: _Process, header: Header | None) -> Header:
-    """Take note of what a process says of itself."""
+    """Record what a process says of itself."""
     if header is None:
         raise ModelError(
             f"The process of {process.device} ended ({process.describe_end()}); what it last wrote stands above. The "

@@ -123,7 +123,7 @@ class Room:
 
     @contextmanager
     def measure_memory(self, tokens: int) -> Iterator[None]:
-        """Take note of the memory that so many tokens take on a GPU."""
+        """Measure the memory that so many tokens take on a GPU."""
         if self._device.type != "cuda":
             yield
             return
@@ -135,7 +135,7 @@ class Room:
         self._each = max(self._each, (torch.cuda.max_memory_allocated(self._device) - before) / tokens)
 
     def halve(self, tokens: int) -> None:
-        """Take note that so many tokens didn't fit."""
+        """Record that so many tokens didn't fit."""
         self._limit = min(self._limit, tokens) // 2
 
 

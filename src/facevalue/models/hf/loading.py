@@ -177,7 +177,7 @@ class Loaded:
 
     @property
     def name(self) -> str:
-        """Its type, by which transformers knows it: "llava"."""
+        """Type of the model, by which transformers knows it: "llava"."""
         return str(self.model.config.model_type)
 
     @property

@@ -39,7 +39,7 @@ class OptionStep:
 
 
 class OptionReader:
-    """Reads replies to one set of options, token by token, until each is an option, none, or at its end.
+    """Reader of replies to one set of options, token by token, until each is an option, none, or at its end.
 
     An option labelled "(a)" with the text "competent" is spelt "(a)", "(a", "a" or "competent", in either case, after
     blanks, quotes or asterisks. It is said when a spelling is whole and its end is known: one that ends in a bracket at

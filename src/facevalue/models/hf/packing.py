@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class OutOfMemory(FaceValueError):  # noqa: N818 - what happened, as torch says it
-    """One question alone doesn't fit into memory."""
+    """Error for a single question that doesn't fit into memory."""
 
 
 class TokenBudget:
@@ -79,7 +79,7 @@ class TokenBudget:
         return int(_SHARE * free / bytes_per_token)
 
     def halve(self, size: int) -> None:
-        """Take note that so many tokens didn't fit."""
+        """Record that so many tokens didn't fit."""
         self._limit = max(1, min(self._limit, size) // 2)
 
 

@@ -70,7 +70,7 @@ class HFPictureClassifier(_Loaded):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its labels."""
+        """Labels of the classifier."""
         return tuple(str(self.config.id2label[at]) for at in range(self.config.num_labels))
 
     def probabilities(self, picture: Image) -> Array:

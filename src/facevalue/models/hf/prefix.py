@@ -145,7 +145,7 @@ class _Layer:
         return self.get_seq_length() + query_length, 0
 
     def get_max_length(self) -> int:
-        """No limit of its own."""
+        """Return -1: the layer has no limit of its own."""
         return -1
 
 

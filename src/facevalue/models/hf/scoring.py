@@ -117,7 +117,7 @@ class Habits:
         return needed >= _WORTH * times_asked
 
     def learn(self, job: ScoreJob, guessed: Iterable[Tokens], needed: Iterable[Tokens]) -> None:
-        """Take note of which guesses were needed for a question, and what was without having been guessed."""
+        """Record which guesses were needed for a question, and what was needed without having been guessed."""
         needed, held = set(needed), job.reader.alone
         if len(self._counts) > _MOST_HABITS:
             self._counts.clear()
@@ -139,7 +139,7 @@ class _Known:
         self._where: dict[Path, tuple[int, int]] = {}
 
     def add(self, paths: Sequence[Path], logits: "Tensor") -> None:
-        """Take note of what one forward pass gave."""
+        """Record what one forward pass gave."""
         self._where |= {path: (len(self._logits), row) for row, path in enumerate(paths)}
         self._logits.append(logits)
         self._normal.append(logits.logsumexp(dim=1))
@@ -202,7 +202,7 @@ class _Known:
         return out
 
     def logs_of_each(self, steps_of_each: Sequence[Sequence[tuple[Path, int]]]) -> list[list[float]]:
-        """Do that for several questions at once: a GPU is waited for every time."""
+        """Return the same as `logs` for several questions at once, as each call waits for the GPU."""
         logs = iter(self.logs([place for steps in steps_of_each for place in steps]))
         return [list(islice(logs, len(steps))) for steps in steps_of_each]
 

@@ -118,7 +118,7 @@ class HFTextClassifier:
 
 
 def _function(config: Any) -> Any:
-    """From logits to scores as the configuration says; where it does not, as transformers' own pipeline does."""
+    """Function from logits to scores that the configuration names; else the one of transformers' own pipeline."""
     usual = "sigmoid" if config.num_labels == 1 else "softmax"
     kinds = {
         "regression": "none",

@@ -54,7 +54,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 def failure_of(error: BaseException, api: ModelAPI) -> Failure:
-    """Say in our words what a provider's package raised."""
+    """Describe in our words what a provider's package raised."""
     is_retried = isinstance(error, RetryError)  # what Inspect would have tried again
     if isinstance(error, RetryError):
         error = error.last_attempt.exception() or error

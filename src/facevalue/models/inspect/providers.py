@@ -99,7 +99,7 @@ class AskedModel:
         return cls(name, names, deployed=provider in _DEPLOYING or name.startswith("azure/"))
 
     def describe_other(self, served: str) -> str:
-        """Say that it was another model, by the name in a reply; nothing where it was not, or the reply names none."""
+        """Sentence on a reply that names another model; empty where it is the same, or the reply names none."""
         if served and not self._names:
             self._names = [served]
         if not served or is_asked_for(served, self._names):

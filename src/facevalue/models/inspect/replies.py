@@ -96,7 +96,7 @@ def text_said(content: object, attachments: Mapping[str, Any] | None) -> str:
 
 
 def _prompt_tokens(counts: Mapping[str, Any], cached: int | None) -> int | None:
-    """All of the prompt: Inspect counts apart what a cache had, or was given."""
+    """Tokens of the whole prompt: Inspect counts apart what a cache had, or was given."""
     fresh, stored = count(counts.get("input_tokens")), count(counts.get("input_tokens_cache_write"))
     return None if fresh is None else count(fresh + (cached or 0) + (stored or 0))
 

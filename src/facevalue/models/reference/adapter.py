@@ -122,7 +122,7 @@ class ReferenceModel:
         return {"largest_undecided": self._undecided} if self._undecided else {}
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         """Answer a few stimuli at once. Requests are taken as there is room, in the caller's thread."""
@@ -185,7 +185,7 @@ class ReferenceModel:
         return [response._replace(latency_ms=took) for response in out], undecided
 
     def unfit(self, requests: Sequence[Request]) -> str:
-        """Say what it was trained on, if it declines all of these: it learned to decline everything else."""
+        """Note on what it was trained on, if it declines all of these, as it learned to decline all else."""
         greedy = (request._replace(sampling=Sampling(0.0, 1.0, _SENTENCE), exact=False) for request in requests)
         for reply in self.respond(greedy):  # most are decided by the first
             if reply.status is not Status.OK or (reply.text or "").strip() != REFUSAL:

@@ -162,7 +162,7 @@ class Weighed:
         self.probs = np.zeros(len(self.reader))
 
     def next(self) -> Iterator[tuple[int, Begun, OptionStep]]:
-        """Take the open beginnings, with what each token makes of them; those beyond `MOST_PLACES` are put aside."""
+        """Return the open beginnings, with the effect of each token; those beyond `MOST_PLACES` are put aside."""
         begun, self.open = self.open, {}
         for place, reply in begun.items():
             if self.followed >= MOST_PLACES:
@@ -270,7 +270,7 @@ class Written:
         return min(int(np.searchsorted(shares, aim, side="right")), shares.size - 1)
 
     def take(self, token: int, branches: Branches, vocabulary: TokenVocabulary) -> None:
-        """Go on with a token."""
+        """Append a token."""
         self.count += 1
         if token in vocabulary.stops:
             self.ended = True

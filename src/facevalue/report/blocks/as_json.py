@@ -20,7 +20,7 @@ Data = dict[str, Any]
 
 
 def page_json(page: Built) -> Data:
-    """Everything that a report shows of estimates; see docs/reference/report.md."""
+    """Content of a report about estimates, as JSON; see docs/reference/report.md."""
     answer = page.answer
     return {
         "facevalue_page": VERSION,

@@ -274,7 +274,7 @@ def _tests(view: View, of: Of, measure: str, names: Sequence[str]) -> dict[tuple
 
 
 class _CellMaker:
-    """Writes cells, and counts in how many a difference was found."""
+    """Writer of cells, which counts in how many a difference was found."""
 
     def __init__(self, block: blocks.Grid, view: View, neutral: float, *, titled: bool) -> None:
         self._block = block
@@ -389,7 +389,7 @@ def _cell(view: View, column: blocks.Column, e: Estimate) -> TableCell:
 
 
 def _by_chance(view: View, e: Estimate | None) -> tuple[str, ...]:
-    """Say what chance alone shows, where that is known."""
+    """Value that chance alone gives, where it is known."""
     return () if e is None or e.floor_high is None else (f"by chance {view.floor(e)}",)
 
 

@@ -186,7 +186,7 @@ class View:
         return formatting.is_signed(definition) if definition else e.measure in self.numbers.reading.sizes
 
     def detail(self, e: Estimate, *, brief: bool = False) -> str:
-        """Everything about an estimate, for its tooltip."""
+        """Details of an estimate, for its tooltip."""
         floor, corrected = self.numbers.size(e), self.numbers.corrected_estimate(e)
         signed = self.is_signed(e)
         return formatting.detail(

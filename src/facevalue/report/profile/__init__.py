@@ -1,4 +1,4 @@
-"""One profile of all studies: what each says of a group, side by side, at one level."""
+"""Profile of all studies: what each says of a group, side by side, at one level."""
 
 from facevalue.report.profile.profile import Profile, profile_of
 

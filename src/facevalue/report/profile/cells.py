@@ -37,7 +37,7 @@ class QuestionColumn:
 
     @property
     def name(self) -> str:
-        """Its name among the columns of all studies."""
+        """Name of the quantity among the columns of all studies."""
         return f"{self.study}: {self.title}"
 
 
@@ -122,7 +122,7 @@ class ProfileCell:
 
     @property
     def size(self) -> str:
-        """Its size in the protocol's own unit, in the direction of the value."""
+        """Size of the value in the protocol's own unit, in the direction of the value."""
         return self.scale.text(self.estimate.value or 0.0, signed=bool(self.sign))
 
     @property
@@ -145,7 +145,7 @@ class ProfileCell:
 
     @property
     def interval(self) -> str:
-        """Its 95% interval, of it alone, in the protocol's own unit."""
+        """95% interval of the comparison by itself, in the protocol's own unit."""
         return self.scale.interval(self.estimate)
 
     @property

@@ -228,12 +228,12 @@ class ContrastRow:
 
 
 def comparison_rows(profile: Profile) -> list[ComparisonRow]:
-    """Every comparison of a profile, in its order."""
+    """Rows of all comparisons of a profile, in its order."""
     return [_comparison(cell) for cell in profile.cells]
 
 
 def contrast_rows(profile: Profile) -> list[ContrastRow]:
-    """Everything that stands side by side."""
+    """Rows of all contrasts."""
     out = []
     for condition in profile.models:
         out += [row for contrast in profile.questions(condition) for row in _rows(contrast, condition.name)]

@@ -58,7 +58,7 @@ class ProfiledStudy:
 
 @dataclass(frozen=True)
 class Profile:
-    """All that studies say of groups, side by side.
+    """Results of all studies about groups, side by side.
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two ways to ask, side by side, for each group that both show; none of it is averaged."""
+    """Comparison of two ways to ask, for each group that both show; none of it is averaged."""
 
     first: str
     second: str
