@@ -116,3 +116,12 @@ def test_limits_of_python_are_checked_alike() -> None:
         stated_limits([{"measure": "shift", "absolut": 0.2}])
     with pytest.raises(DataError, match="has no limit"):
         stated_limits([])
+
+
+def test_a_score_may_stand_behind_the_name_of_its_measure() -> None:
+    (limit,) = parse_limits(b'[[limit]]\nmeasure = "log_odds.as released"\nabsolute = 1', "l.toml")
+    assert (limit.measure, limit.where) == ("log_odds", {"score": ("as released",)})
+    (stated,) = parse_limits(
+        b'[[limit]]\nmeasure = "log_odds"\nwhere = {score = "as released"}\nabsolute = 1', "l.toml"
+    )
+    assert limit == stated

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import RunError
 from facevalue.store import RESPONSES, ShardWriter, read_responses, scan_responses
-from facevalue.store.reader import trials_stored
+from facevalue.store.reader import distinct, trials_stored
 from facevalue.store.schema import FORMAT
 from facevalue.store.shards import compact, next_number, set_aside, shard_paths, write_shard
 from facevalue.store.writer import Asked, to_frame
@@ -362,3 +362,10 @@ def test_trials_by_their_numbers_are_those_of_all_rows(tmp_path: Path) -> None:
     assert trials_stored(tmp_path, 31).tolist() == [2, 5, 9, 30]
     assert trials_stored(tmp_path, 30).tolist() == [2, 5, 9]
     assert trials_stored(tmp_path, 0).tolist() == []
+
+
+def test_of_equal_requests_the_first_that_did_not_fail_counts_and_a_row_without_status_is_kept() -> None:
+    status = ["error", "ok", None, "error", "ok"]
+    rows = pl.LazyFrame({"trial": [2, 2, 1, 2**60, 2], "repeat": [0] * 5, "status": status, "at": range(5)})
+    typed = rows.with_columns(pl.col("trial").cast(pl.UInt64), pl.col("repeat").cast(pl.UInt8))
+    assert distinct(typed).collect()["at"].to_list() == [2, 1, 3]

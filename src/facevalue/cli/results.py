@@ -16,7 +16,7 @@ from facevalue.cli.params import place
 from facevalue.cli.schema import Columns
 from facevalue.errors import UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, definition_of
 from facevalue.places import is_url
 from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs
 from facevalue.runs.failures import failures_of
@@ -248,9 +248,10 @@ def explain_measure(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
     from facevalue.measures.missing_answers import PUBLISHED_RATES  # noqa: PLC0415 - scipy.stats takes a second to import
 
     definitions = {m.key: m for m in measures}
-    if name not in definitions:
+    bare_name, _, score = name.partition(".")
+    definition = definition_of(definitions, bare_name, score or None)
+    if definition is None:
         raise UnknownNameError("measure", name, definitions)
-    definition = definitions[name]
     return ExplainedMeasure(
         name=definition.key, title=definition.title, equation=definition.equation, unit=definition.unit,
         cluster=definition.cluster, paired=definition.paired, signed=definition.signed, source=definition.source,

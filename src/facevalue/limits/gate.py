@@ -405,10 +405,6 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
         measures = list(dict.fromkeys(measure.name for run in of_study for measure in run.measures))
         may_be_later = not limit.allows_incomplete and any(limit.study in ("", name) for name in not_asked)
         if limit.measure and limit.measure not in measures and not may_be_later:
-            name, _, score = limit.measure.partition(".")
-            if score and name in measures:
-                where = f'where = {{score = "{score}"}}'
-                raise limit.error(f'a limit names the score as a level: measure = "{name}", {where}.')
             raise limit.unknown_name_error("measure", limit.measure, measures)
 
 

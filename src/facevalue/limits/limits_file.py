@@ -173,7 +173,8 @@ def _limit(table: TomlTable) -> DeclaredLimit:
     if len(kinds) > 1:
         first, second = (next(key for key in keys if key in table) for keys in kinds[:2])
         raise table.error(f"{first!r} and {second!r} are limits of two kinds: write two limits.", second)
-    measure, by, levels = table.text("measure", ""), table.names("by", ()), _read_levels(table)
+    (measure, _, score), by = table.text("measure", "").partition("."), table.names("by", ())
+    levels = ({"score": (score,)} if score else {}) | _read_levels(table)
     if not measure and kinds != [_COUNTS]:
         raise table.error("'measure' is missing: what the limit is about, as `facevalue measure RUN` names it.")
     if not measure and (by or levels):

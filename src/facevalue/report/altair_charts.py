@@ -42,7 +42,7 @@ def chart(
     view:
         Estimates and how they are worded.
     measure:
-        Name of a measure.
+        Name of a measure, or with its score ("mean.warmth").
     by:
         One factor or two; the first breakdown of the measure by default. The second makes a panel per level, unless one
         of them is nested in the other.
@@ -87,6 +87,9 @@ def chart(
 def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
     """The selection of a measure's estimates, checked against the scores and breakdowns that there are."""
     kinds = [name for model in view.models for name, _ in view.numbers.kinds(model)]
+    name, _, score = measure.partition(".")
+    if score and name in kinds:
+        measure, where = name, {"score": score, **where}
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)
     rows = view.numbers.frame.filter(pl.col("model").is_in(view.models), measure=measure)

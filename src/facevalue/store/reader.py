@@ -159,7 +159,7 @@ def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
     # One number for trial, repeat (below 2^8) and failure: sorting by it is several times as fast as by three columns.
     # No design has 2^54 trials.
     trial, repeat = pl.col("trial").clip(upper_bound=2**54), pl.col("repeat").cast(pl.UInt64)
-    failed = (pl.col("status") == "error").cast(pl.UInt64)
+    failed = (pl.col("status") == "error").fill_null(value=False).cast(pl.UInt64)
     order = (trial * 2**9 + repeat * 2 + failed).alias(_ORDER)
     ordered = rows.with_columns(order).sort(_ORDER, maintain_order=True)
     request = pl.col(_ORDER) // 2

@@ -14,7 +14,9 @@ from scipy import stats
 
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
+from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.analysis import analyse
+from facevalue.studies.vignette.measures import LABELS as ALL_LABELS
 from facevalue.studies.vignette.measures import MEASURES, OUTCOMES
 from tests.studies.vignette.framed import answers, chunks
 
@@ -255,6 +257,16 @@ def test_chunks_make_no_difference(table: pl.DataFrame) -> None:
     other = estimates(FRAME, 97)
     assert_frame_equal(table.drop(numbers), other.drop(numbers))
     assert_frame_equal(table.select(numbers), other.select(numbers), rel_tol=1e-6, abs_tol=1e-6)
+
+
+def test_rows_are_in_the_order_of_the_study_in_whatever_order_pairs_were_asked() -> None:
+    marks = [name for name in SHOWN_AS if name in FRAME.columns]
+    backwards = pl.concat(reversed(FRAME.partition_by(marks, maintain_order=True)))
+    labels = ["measure", *ALL_LABELS]
+    one, other = (estimates(frame, len(frame)).select(labels) for frame in (FRAME, backwards))
+    assert_frame_equal(one, other)
+    errors = one.filter(measure="error_rate").drop_nulls("question")["question"].unique(maintain_order=True)
+    assert errors.to_list() == ["doing", "who"]
 
 
 def test_options_in_the_other_order_are_the_same_answers(table: pl.DataFrame) -> None:

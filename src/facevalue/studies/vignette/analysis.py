@@ -36,6 +36,7 @@ from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import add_profiles, compare
+from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, dimensions, questions
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
@@ -247,11 +248,21 @@ def _sums(rows: pl.DataFrame, by: Sequence[str]) -> Sums:
     is_inner = "activity" in rows.columns and "activity" not in by
     unit = pl.concat_str(pl.col("stratum").fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
     evenly = {"even": balance_choices(rows)["s"]} if "t" in rows.columns else {}
+    labels = (pl.col(name).cast(pl.Enum(_study_order(rows[name]))) for name in by)
     counted = rows.select(
-        *by, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
+        *labels, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
         inner=pl.col("activity") if is_inner else pl.lit(None), **evenly,
     )  # fmt: skip
     return Sums.of(counted, by, ("unit", "stratum", "inner"))
+
+
+def _study_order(levels: pl.Series) -> list[str]:
+    """Levels of a label in the order of the study's tables, others behind them by their name."""
+    order = {"contrast": CONTRASTS, "paradigm": PARADIGMS, "question": [question.name for question in questions()],
+             "dimension": [dimension.name for dimension in dimensions()]}.get(levels.name, ())  # fmt: skip
+    place = {name: at for at, name in enumerate(dict.fromkeys(order))}
+    names = levels.drop_nulls().unique().cast(pl.String)
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 @takes(m.OUTCOME)

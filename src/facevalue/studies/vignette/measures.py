@@ -93,7 +93,7 @@ PARADIGM_PEARSON, PARADIGM_SPEARMAN, MODEL_PEARSON, MODEL_SPEARMAN = (
         source=f"{OURS}; the question is that of {PAPER}, section {section}", score=score,
     )
     for noun, between, section in (
-        ("paradigm", "two paradigms (the second is in `category`)", "7.1"),
+        ("paradigm", "two paradigms (the second is in `other_paradigm`)", "7.1"),
         ("model", "one paradigm, of two models", "7.2"),
     )
     for score in ("Pearson", "Spearman")

@@ -7,9 +7,18 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.measures.pairs import balance_choices
+from facevalue.measures.pairs import add_sums, balance_choices
 from facevalue.statistics.precision import Precision, UnitSpread
-from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, Main, complete, label_answers, view_both_sides
+from facevalue.studies.vignette.aggregate import (
+    ASKED,
+    CONTROL,
+    NUMBERS,
+    STIMULUS,
+    Main,
+    complete,
+    label_answers,
+    view_both_sides,
+)
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
@@ -99,8 +108,9 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     """
     main = Main()
     question = pl.col("question").cast(pl.String)
-    answers = [label_answers(_select_paradigm(main(chunk), paradigm)) for chunk in chunks]
-    answers = [rows.filter((pl.col("n") > 0) & ~question.str.starts_with(CONTROL)) for rows in answers if rows.height]
+    of_chunks = (label_answers(_select_paradigm(main(chunk), paradigm)) for chunk in chunks)
+    counted = (pl.col("n") > 0) & ~question.str.starts_with(CONTROL)
+    answers = [add_sums(rows.filter(counted), (*STIMULUS, *ASKED), NUMBERS) for rows in of_chunks if rows.height]
     if not any(rows.height for rows in answers):
         return UnitSpread(np.nan, np.nan, 0, source)
     rows = balance_choices(pl.concat(answers))
