@@ -57,6 +57,15 @@ def test_models_that_answer_in_three_styles_stand_in_one_report(tmp_path: Path) 
     assert table["value"].is_not_null().all()
 
 
+def test_only_shares_of_men_and_women_stand_beside_an_even_choice(tmp_path: Path) -> None:
+    asked = fv.study("modscan", modality=["vision"], attribute=["gender", "race"], faces=2, instances=["nurse"])
+    page = fv.run(asked, "sim/default", tmp_path / "run", progress=False).report(tmp_path / "page.html")
+    parts = re.split(r"<h3[^>]*>", Path(page).read_text())
+    titles = {part.partition("<")[0].strip(): "Men less 50%" in part for part in parts if ": occupations" in part[:60]}
+    assert set(titles.values()) == {True, False}
+    assert all(("Gender" in title) == has_column for title, has_column in titles.items()), titles
+
+
 def test_samples_are_alike_where_both_were_asked(tmp_path: Path) -> None:
     asked = fv.study("modscan", modality=["vision"], attribute=["gender"], faces=2, instances=["nurse", "thug"])
     one, two = (

@@ -41,7 +41,8 @@ def stacked_bars(block: blocks.Stacked, view: View) -> list[Content]:
     judged = any(row.verdict for row in bar_rows)
     heading: list[Content] = [TextContent(block.heading, "h4")] if block.heading else []
     lead: list[Content] = [TextContent(block.lead)] if block.lead else []
-    what = in_unit(block.what, [row.of.written_unit for row in bar_rows if row.of is not None]) if block.what else ""
+    units = [row.of.written_unit for row in bar_rows if row.of is not None]
+    what = in_unit(block.what, units) if block.what and units else ""  # no column where nothing stands beside a bar
     bar = Bars(block.title, tuple(keys.values()) if block.legend else (), bar_rows, what, block.first, judged)
     behind = (
         numbers(blocks.Numbers(of=block.number_rows(block.of), title=block.numbers, heads=block.heads), view)
