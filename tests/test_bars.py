@@ -198,7 +198,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 723,
-    all_lines: 147_470,
+    all_lines: 147_490,
     largest_folder: 78,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.
@@ -206,7 +206,7 @@ LIMITS: dict[Callable[[], float], float] = {
     shared_class_names: 7,
     all_records: 818,
     record_fields: 4682,
-    helpers_used_once: 1689,
+    helpers_used_once: 1690,
     interval_kinds: 12,
     measure_names: 90,
 }

@@ -82,9 +82,15 @@ def test_a_limit_of_what_could_be_missed_is_in_one_unit(run: fv.Run) -> None:
     assert fv.gate(run, [limit]).cells.height == 2
 
 
-def test_a_limit_that_names_the_key_of_a_score_is_told_how_limits_name_scores(run: fv.Run) -> None:
-    with pytest.raises(DataError, match=r'measure = "shift", where = \{score = "rated"\}'):
-        fv.gate(run, [{**LIMIT, "measure": "shift.rated"}])
+def test_a_limit_may_name_a_measure_with_its_score(run: fv.Run) -> None:
+    by_key, by_level = (
+        fv.gate(run, [{**LIMIT, **names}]).cells.drop("limit")
+        for names in ({"measure": "shift.rated"}, {"measure": "shift", "where": {"score": "rated"}})
+    )
+    assert by_key.equals(by_level)
+    assert by_key["score"].unique().to_list() == ["rated"]
+    with pytest.raises(DataError, match=r"Unknown .* 'ratd'\. Did you mean 'rated'"):
+        fv.gate(run, [{**LIMIT, "measure": "shift.ratd"}])
 
 
 def test_a_chart_of_several_scores_asks_which(run: fv.Run) -> None:
