@@ -151,7 +151,7 @@ def test_runs_of_every_study_are_compared(
         assert facevalue("run", study, "--model", model, "--out", folder, *TINY[study])[0] == 0
     status, out, err = facevalue("compare", "a", "b", "--out", "cells.csv")
     assert status == 0, err
-    assert "Over all: b minus a, points" in out
+    assert ("Over all: b minus a, points" in out) != ("can be judged in any of" in out)
     assert shown in out
     (said,) = json.loads(facevalue("compare", "a", "b", "--json")[1])["comparisons"]
     assert list(said["measures"]) == [measure]
@@ -225,6 +225,15 @@ def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:
     assert "p .001" in out.getvalue()
     assert "p < .001" in command._statistic({**row, "p": 0.00002, "statistic": "rmse"}, agreement)
     assert out.getvalue().count("−23.4") == out.getvalue().count("−1.2") == len(command._TITLES)
+
+
+def test_no_table_over_all_cells_stands_where_none_can_be_judged(facevalue: Command) -> None:
+    for name in ("default", "strong"):
+        assert facevalue("run", "vignette", "--sample", "150", "--model", f"sim/{name}", "--out", name)[0] == 0
+    out = facevalue("compare", "default", "strong", "--out", "page.html")[1]
+    assert "not measurable" in out
+    assert "Over all" not in out
+    assert "All cells together" not in Path("page.html").read_text()
 
 
 def test_no_cell_with_an_interval_is_no_row_and_no_traceback() -> None:

@@ -311,8 +311,10 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:
         yield Text(became_sentence(agreement.differing))
-    units = [unit_name(measure.unit, apart=True) for measure in agreement.measures]
-    yield _summary(agreement.overall, within, in_unit(f"Over all: {names[1]} minus {names[0]}", units), agreement)
+    if agreement.overall.height:
+        units = [unit_name(measure.unit, apart=True) for measure in agreement.measures]
+        title = in_unit(f"Over all: {names[1]} minus {names[0]}", units)
+        yield _summary(agreement.overall, within, title, agreement)
     if agreement.beside.height:
         yield _summary(agreement.beside, [*within, facet], f"By {facet}", agreement)
     if agreement.also.height:

@@ -218,7 +218,8 @@ def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> I
 
 
 def _tables(difference: Difference) -> Iterator[Content]:
-    yield text_table("All cells together", OVERALL_HEADS, [_texts(row) for row in difference.overall])
+    if difference.overall:
+        yield text_table("All cells together", OVERALL_HEADS, [_texts(row) for row in difference.overall])
     table = text_table("Cells", CELL_HEADS, [_texts(row, row.first, row.second) for row in difference.cells])
     note = f"the {len(difference.cells)} clearest of {difference.measured:,}"
     yield PartContent("Cells", [table], note=note, fold="open", class_="numbers")
