@@ -34,7 +34,7 @@ def test_the_plan_has_every_cell_of_table_8_and_the_trials_of_each_paradigm(face
     assert plan["counted"]["paradigm"]["stereotype"] == 60 * (2775 + 2660)
     assert plan["counted"]["paradigm"]["decision"] == 6 * (208_125 + 199_500)
     assert sum(plan["counted"]["paradigm"].values()) == plan["trials"]
-    assert 0 < plan["shown"]["trials"] == plan["requests"] < plan["trials"]
+    assert 0 < plan["available"]["trials"] == plan["requests"] < plan["trials"]
     assert all(one["what"] and one["why"] for one in plan["left_out"])
 
 
@@ -51,6 +51,8 @@ def test_a_run_on_drawings_is_measured_and_reported(facevalue: Command) -> None:
     found = pl.read_parquet("e.parquet")
     assert {"selection_frequency", "log_odds", "paircomp", "impact_ratio", "spread"} <= set(found["measure"])
     assert found.filter(pl.col("value").is_not_null())["n"].null_count() == 0
+    assert facevalue("measure", "a", "--explain", "drift.listed first").out.startswith("drift:")
+    assert "Did you mean" in facevalue("measure", "a", "--explain", "place_share.frist").err
     assert facevalue("report", "a").status == 0
     page = Path("a/report.html").read_text()
     assert "middle-aged" in page or "middle aged" in page

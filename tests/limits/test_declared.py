@@ -125,3 +125,5 @@ def test_a_score_may_stand_behind_the_name_of_its_measure() -> None:
         b'[[limit]]\nmeasure = "log_odds"\nwhere = {score = "as released"}\nabsolute = 1', "l.toml"
     )
     assert limit == stated
+    twice = '[[limit]]\nmeasure = "log_odds.as released"\nwhere = {score = "all"}\nabsolute = 1'
+    assert "'measure' and 'where' both name a score" in parse(twice)

@@ -81,8 +81,8 @@ def test_a_plan_counts_pictures_and_costs_no_picture_where_there_is_none(read: R
     read(STUDY)
     plan = fv.study(pictures / "small.toml").plan()
     assert plan.asked == 24
-    assert (plan.stimuli, plan.shown) == (16, 16)  # and not the eight bases without one
-    assert fv.study(pictures / "small.toml").plan(sample=12).shown == 8
+    assert (plan.stimuli, plan.pictures) == (16, 16)  # and not the eight bases without one
+    assert fv.study(pictures / "small.toml").plan(sample=12).pictures == 8
     assert plan.prompt_tokens < 24 * 800
 
 

@@ -215,8 +215,8 @@ def test_answers_keep_the_order_of_their_trials(read: Reader) -> None:
 
 def test_pictures_of_a_plan_are_counted_once(read: Reader) -> None:
     study = read(STUDY).study()
-    assert plan(study).shown == 16
-    assert plan(study, sample=200).shown <= 16
+    assert plan(study).pictures == 16
+    assert plan(study, sample=200).pictures <= 16
 
 
 def test_a_study_of_tasks_is_rehearsed_and_planted(read: Reader) -> None:

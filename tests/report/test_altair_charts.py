@@ -121,6 +121,8 @@ def test_a_score_is_chosen_where_others_stand_beside_the_answers_themselves(run:
     rows = run.estimates().filter(measure="drift").drop_nulls("value")
     for where, score in (({}, pl.col("score").is_null()), ({"score": UNANSWERED}, pl.col("score") == UNANSWERED)):
         assert len(_records(run.plot("drift", where=where))) == rows.filter(score).height > 0
+    with pytest.raises(DataError, match="both name a score: name it once"):
+        run.plot(f"drift.{UNANSWERED}", where={"score": UNANSWERED})
     assert _records(run.plot(f"drift.{UNANSWERED}")) == _records(run.plot("drift", where={"score": UNANSWERED}))
     with pytest.raises(UnknownNameError, match=r"Unknown score of drift 'no answer'\. Did you mean 'no valid answer'"):
         run.plot("drift", where={"score": "no answer"})

@@ -60,7 +60,7 @@ MADE: Sequence[Any] = (
     Paragraph("{hair}", "h4"),
     Ledger("r", ("a", "b"), ((Entry(EVIL), Entry("1", shade=12.0)),)),
     Folded("f", (Links("l", "n", "lines", (Link((EVIL, "b"), ("c", "d"), 1.0, EVIL),) * 2),)),
-    Marks("m", (EVIL,), ("x", "y"), (("row", (Mark("A", "1", 0.5, found=True, ringed=True, said=EVIL), None)),)),
+    Marks("m", (EVIL,), ("x", "y"), (("row", (Mark("A", "1", 0.5, found=True, ringed=True, tooltip=EVIL), None)),)),
 )
 BLOCKS: dict[str, Block] = {
     "text": "A paragraph.",

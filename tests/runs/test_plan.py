@@ -42,6 +42,6 @@ def test_blocks_that_are_asked_as_text_show_no_picture() -> None:
     chosen = {"dimension": ["age"], "gender": ["male"], "activity": ["cooking"], "shown": ["picture", "text"]}
     study = studies.build("vignette", chosen)
     both, none = (plan(study, image_tokens=each) for each in (100, 0))
-    pictured = sum(b.trials for b in both.shown_blocks or () if b.factors["shown"] == "picture")
+    pictured = sum(b.trials for b in both.available or () if b.factors["shown"] == "picture")
     assert 0 < pictured < both.asked
     assert both.prompt_tokens - none.prompt_tokens == 100 * pictured

@@ -34,7 +34,7 @@ class Counted:
     ratings: pl.DataFrame
     uniform: tuple[str, ...]  # raters that rated several items and all of them alike
     hasty: tuple[str, ...]  # raters with responses submitted in under two minutes, which are left out
-    said: tuple[str, ...]  # what is left out, in words
+    notes: tuple[str, ...]  # sentences on what is left out
 
 
 def ratings_that_count(ratings: pl.DataFrame) -> Counted:
@@ -43,7 +43,7 @@ def ratings_that_count(ratings: pl.DataFrame) -> Counted:
     Examples
     --------
     >>> rows = {"rater": ["a", "a", "b", "b"], "item": ["x", "y"] * 2, "rating": [3, 2, 3, 4]}
-    >>> ratings_that_count(pl.DataFrame({**rows, "duration": [99.0, 99.0, 400.0, 400.0]})).said
+    >>> ratings_that_count(pl.DataFrame({**rows, "duration": [99.0, 99.0, 400.0, 400.0]})).notes
     ('Left out, as published: 2 ratings by a, submitted in under two minutes.',)
     """
     if "duration" not in ratings.columns:

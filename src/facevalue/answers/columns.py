@@ -40,14 +40,14 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
         question_code = place.cast(pl.UInt64).fill_null(len(codes.categories))
     states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
-        said=pl.col(text).cast(pl.String),
+        reply=pl.col(text).cast(pl.String),
         asked=pl.col(question),
         status=status.cast(states),
         key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
     by_question = options if isinstance(options, Mapping) else dict(enumerate(options))
-    parsed = [_parse_reply(by_question, *row) for row in distinct.select("said", "asked", "status").iter_rows()]
+    parsed = [_parse_reply(by_question, *row) for row in distinct.select("reply", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
         pl.Series("choice", [p.choice for p in parsed], pl.Int8),
         pl.Series("na", [p.reason for p in parsed], NA_DTYPE),

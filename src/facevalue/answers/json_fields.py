@@ -220,7 +220,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
     """Read a column of forms; each distinct reply is read once."""
     if text not in frame.columns:
         raise UnknownNameError("column", text, frame.columns)
-    keyed = frame.select(said=pl.col(text).cast(pl.String), status=statuses(frame))
+    keyed = frame.select(reply=pl.col(text).cast(pl.String), status=statuses(frame))
     distinct = keyed.unique()
     rows = []
     for reply, state in distinct.iter_rows():
@@ -233,7 +233,7 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
             for index, (name, f) in enumerate(parsed.fields.items())
         ]
     schema: dict[str, Any] = {
-        **dict.fromkeys(("said", "status"), pl.String),
+        **dict.fromkeys(("reply", "status"), pl.String),
         "at": pl.Int64,
         "attribute": pl.String,
         "state": pl.Enum([state.value for state in State]),
@@ -243,8 +243,8 @@ def parse_column(frame: pl.DataFrame, text: str, names: Names) -> pl.DataFrame:
         "na": NA_DTYPE,
     }
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    joined = keyed.with_row_index("row").join(table, on=["said", "status"], nulls_equal=True, how="inner")
-    return joined.sort("row", "at").drop("said", "status", "at")
+    joined = keyed.with_row_index("row").join(table, on=["reply", "status"], nulls_equal=True, how="inner")
+    return joined.sort("row", "at").drop("reply", "status", "at")
 
 
 class _Object:

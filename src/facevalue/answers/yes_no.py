@@ -340,7 +340,7 @@ def parse_column(
         if name is not None and name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
     keyed = frame.select(
-        said=pl.col(text).cast(pl.String),
+        reply=pl.col(text).cast(pl.String),
         asked=pl.lit(None, pl.String) if question is None else pl.col(question).cast(pl.String),
         status=statuses(frame),
     )

@@ -14,7 +14,7 @@ from facevalue.answers.sorting import stand_in
 from facevalue.calibration.planted_answers import PlantedCondition, replies
 from facevalue.calibration.trials import AuditTrials
 from facevalue.errors import DataError
-from facevalue.measures.definitions import rows_of
+from facevalue.measures.definitions import rows_of, split_key
 from facevalue.measures.estimates import TYPED_LABELS
 from facevalue.measures.judgment import judge
 from facevalue.measures.multitest import adjust_p
@@ -53,7 +53,7 @@ def p_values(rival: Rival, answers: pl.DataFrame) -> pl.DataFrame:
         labels = [name for name in (DIMENSION, GROUP, OTHER_GROUP) if name in rows.columns]
         by = [*by, *(name for name in labels if name not in components)]
     by, sides = ["measure", *by], [SIDE] if SIDE in rows.columns else []
-    rows = rows.with_columns(measure=pl.lit(rival.measure.partition(".")[0]))
+    rows = rows.with_columns(measure=pl.lit(split_key(rival.measure)[0]))
     units = rows.group_by([*by, *components, UNIT, *sides]).agg(pl.col(VALUE).mean())
     if rival.apart:
         same = [name for name in (*by, *components, UNIT) if name != rival.apart]

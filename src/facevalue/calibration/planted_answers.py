@@ -106,8 +106,8 @@ class DrawnAudit:
     ) -> Codes:  # fmt: skip
         """Draw what is put in a field of forms in which others are filled.
 
-        Where a question asks the same (`Trials.same`), its answer is drawn as people's are, and then one of the options
-        that mean it; options that mean none are as frequent as if all options were.
+        Where a question asks the same (`AuditTrials.same`), its answer is drawn as people's are, and then one of the
+        options that mean it; options that mean none are as frequent as if all options were.
         """
         c, t = self._condition, self._trials
         meant = t.same.get(name, {option: option for option in options})

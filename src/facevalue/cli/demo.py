@@ -65,7 +65,7 @@ def demo(out: Path) -> Output[DemoDocument]:
     offer = protocol.extras.demo
     assert offer is not None
     study = protocol.study(offer.options)
-    console.print(f"{study.about.title}\n{offer.said(study)}\n{study.about.content_note}", highlight=False)
+    console.print(f"{study.about.title}\n{offer.describe(study)}\n{study.about.content_note}", highlight=False)
     drawing = draw_all(study.manifest, default_cache())
     for _ in track(drawing, "Drawing portraits", total=study.manifest.height, console=console, transient=True):
         pass

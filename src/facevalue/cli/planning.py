@@ -58,13 +58,13 @@ class PlanDocument(Document):
     """Trials by what the study counts by, such as {"paradigm": {"decision": 2446}}."""
     blocks: tuple[BlockPlan, ...]
     baseline: PlannedBlocks
-    """What serves as reference alone."""
+    """Blocks that serve as reference alone."""
     added: PlannedBlocks
     """References that the published protocol doesn't have."""
-    shown: PlannedBlocks | None
-    """What of the blocks the pictures at hand show; null where that is all."""
+    available: PlannedBlocks | None
+    """Part of the blocks that the pictures at hand can show; null where that is all."""
     left_out: tuple[LeftOut, ...]
-    """What is not shown, and why."""
+    """Parts that are not shown, and why."""
     requests: int
     """Requests of the sample; all of them without one."""
     pictures: int
@@ -171,10 +171,10 @@ def _document(plan: Plan, power: Detection | None, unit: str) -> PlanDocument:
         blocks=plan.blocks,
         baseline=_sum_blocks(plan.baseline),
         added=_sum_blocks(plan.added),
-        shown=None if plan.shown_blocks is None else _sum_blocks(plan.shown_blocks),
+        available=None if plan.available is None else _sum_blocks(plan.available),
         left_out=plan.left_out,
         requests=plan.asked,
-        pictures=plan.shown,
+        pictures=plan.pictures,
         unit=unit,
         prompt_tokens=plan.prompt_tokens,
         completion_tokens=plan.completion_tokens,
@@ -276,8 +276,8 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
     for name, counts in plan.trial_counts.items():
         listed = ", ".join(f"{level} {count:,}" for level, count in counts.items())
         yield Text(f"By {name}: {listed}.")
-    if plan.shown_blocks is not None:
-        at_hand = _sum_blocks(plan.shown_blocks)
+    if plan.available is not None:
+        at_hand = _sum_blocks(plan.available)
         yield Text(
             f"Of these the pictures at hand show {at_hand.stimuli:,} stimuli, {at_hand.trials:,} requests. Left out:"
         )
@@ -285,12 +285,12 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
         yield "Left out, or less than the study asks for:"
     for omission in plan.left_out:
         yield Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
-    scope = "The sample" if sampled else "Everything" if plan.shown_blocks is None else "Everything that can be shown"
+    scope = "The sample" if sampled else "Everything" if plan.available is None else "Everything that can be shown"
     base = ", base images included," if plan.baseline and not sampled else ""
-    about = f"about {plan.shown:,} pictures" if plan.shown else "without a picture"
+    about = f"about {plan.pictures:,} pictures" if plan.pictures else "without a picture"
     yield Text(f"{scope}{base} takes {plan.asked:,} requests {about}.")
     yield Text(f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.", style="dim")
-    if plan.shown:
+    if plan.pictures:
         text = f"Before, {REQUESTS} requests tell whether the model sees, unless it says so itself (--no-sight-check)."
         yield Text(text, style="dim")
     if plan.cost is not None:

@@ -1,6 +1,6 @@
 """`facevalue measure`, `report` and `export`: results of runs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -16,7 +16,7 @@ from facevalue.cli.params import place
 from facevalue.cli.schema import Columns
 from facevalue.errors import UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
-from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.definitions import Measure, split_key
 from facevalue.places import is_url
 from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs
 from facevalue.runs.failures import failures_of
@@ -127,7 +127,7 @@ def measure(
     """Estimate from the answers in runs, or explain a measure of theirs."""
     opened = [open_named(run) for run in runs]
     if explain is not None:
-        definition = explain_measure(opened[0].measures, explain)
+        definition = explain_measure(opened[0].measures, explain, opened[0].study.watched.followed)
         return Output(definition, _explanation(definition))
     if out is not None:
         check_ending(out, ".csv", ".parquet")
@@ -243,13 +243,13 @@ def _status(tallies: Mapping[str, ReplyTally]) -> Exit:
 _ALIKE = "missing_share, which has one meaning in every study; this one is the protocol's own"
 
 
-def explain_measure(measures: Sequence[Measure], name: str) -> ExplainedMeasure:
-    """Definition of a measure, of those that a study takes."""
+def explain_measure(measures: Sequence[Measure], name: str, followed: Collection[str] = ()) -> ExplainedMeasure:
+    """Definition of a measure, of those that a study takes; `followed`: scores that share the one of their measure."""
     from facevalue.measures.missing_answers import PUBLISHED_RATES  # noqa: PLC0415 - scipy.stats takes a second to import
 
     definitions = {m.key: m for m in measures}
-    bare_name, _, score = name.partition(".")
-    definition = definition_of(definitions, bare_name, score or None)
+    shared, score = split_key(name)
+    definition = definitions.get(name) or (definitions.get(shared) if score in followed else None)
     if definition is None:
         raise UnknownNameError("measure", name, definitions)
     return ExplainedMeasure(

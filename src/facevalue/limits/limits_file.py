@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.measures.definitions import split_key
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.untrusted_files import read_file, to_text, to_toml
 
@@ -173,8 +174,10 @@ def _limit(table: TomlTable) -> DeclaredLimit:
     if len(kinds) > 1:
         first, second = (next(key for key in keys if key in table) for keys in kinds[:2])
         raise table.error(f"{first!r} and {second!r} are limits of two kinds: write two limits.", second)
-    (measure, _, score), by = table.text("measure", "").partition("."), table.names("by", ())
-    levels = ({"score": (score,)} if score else {}) | _read_levels(table)
+    (measure, score), by, levels = split_key(table.text("measure", "")), table.names("by", ()), _read_levels(table)
+    if score and "score" in levels:
+        raise table.error("'measure' and 'where' both name a score: name it once.", "where")
+    levels |= {"score": (score,)} if score else {}
     if not measure and kinds != [_COUNTS]:
         raise table.error("'measure' is missing: what the limit is about, as `facevalue measure RUN` names it.")
     if not measure and (by or levels):

@@ -172,11 +172,6 @@ class Forms:
     lost: int = 0
     """Forms that were asked, and of which no reply is a form."""
 
-    def weights_of_attribute(self, attribute: str) -> tuple[Array, tuple[str, ...]]:
-        """Weights and categories of one attribute."""
-        column = self.attributes.index(attribute)
-        return self.weights[column], self.choices[column]
-
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:

@@ -113,6 +113,18 @@ def key_of(name: str, score: str | None) -> str:
     return f"{name}.{score}" if score else name
 
 
+def split_key(key: str) -> tuple[str, str]:
+    """Name of a measure and its score, empty for none: the inverse of `key_of`.
+
+    Examples
+    --------
+    >>> split_key("mean.warmth"), split_key("mean")
+    (('mean', 'warmth'), ('mean', ''))
+    """
+    name, _, score = key.partition(".")
+    return name, score
+
+
 def definition_of(
     measures: Mapping[str, Measure], name: str, score: str | None = None, versus: str | None = None
 ) -> Measure | None:
@@ -256,7 +268,7 @@ def measures_wanted(keys: Iterable[str] | None) -> Iterator[None]:
 
     Estimates of these are the very same as without it. Those of others, and of other scores, may be there or not.
     """
-    token = _WANTED.set(None if keys is None else frozenset(key.partition(".")[0] for key in keys))
+    token = _WANTED.set(None if keys is None else frozenset(split_key(key)[0] for key in keys))
     try:
         yield
     finally:

@@ -275,6 +275,19 @@ def code_levels(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
     return tuple(text.dtype.categories), text.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
+def number_levels(column: pl.Series, levels: Sequence[str]) -> Codes:
+    """Place of each value of a column among levels; -1 for others and null.
+
+    Examples
+    --------
+    >>> number_levels(pl.Series(["b", None, "a", "c"]), ["a", "b"]).tolist()
+    [1, -1, 0, -1]
+    """
+    present, codes = code_levels(column)
+    places = {level: place for place, level in enumerate(levels)}
+    return np.array([*(places.get(level, -1) for level in present), -1])[codes]
+
+
 def _named(units: pl.Series) -> tuple[str, ...]:
     """Names of units; empty where they are numbers."""
     return () if units.dtype.is_numeric() else code_levels(units)[0]

@@ -39,6 +39,7 @@ import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
+from facevalue.measures.definitions import split_key
 from facevalue.measures.estimates import TYPED_LABELS, condition, label_columns
 from facevalue.measures.multitest import ADJUSTMENTS, adjust_within
 from facevalue.measures.pairs import to_array
@@ -382,7 +383,7 @@ def _family(
             if not isinstance(table.get(key), str) or not table[key]:
                 raise DataError(f"{key!r} is missing or not text.")
         measure, method = table["measure"], table.get("method", "holm")
-        names = None if measures is None else dict.fromkeys(key.partition(".")[0] for key in measures)
+        names = None if measures is None else dict.fromkeys(split_key(key)[0] for key in measures)
         if names is not None and measure not in names:
             raise UnknownNameError("measure", measure, names)
         conditions = table.get("where", {})

@@ -385,8 +385,9 @@ class Course:
         code = pl.col("(unit)").hash(2 * run_number)
         if self._cells.one_of > 1:
             timed = timed.filter(code % self._cells.one_of == 0)
-        start = find_changes(timed.select("(unit)", *question))
-        rows = timed.select("(unit)", *question)[start]
+        questions = timed.select("(unit)", *question)
+        start = find_changes(questions)
+        rows = questions[start]
         codes = (level_codes(rows[name]) for name in question)
         question_of, first_rows = groups(np.zeros(rows.height, np.int64), *codes)
         cell, first = groups(level_codes(rows["(unit)"]), question_of)

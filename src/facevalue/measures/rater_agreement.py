@@ -19,7 +19,6 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array, bca_interval, cell_means, cluster_means, only_values
-from facevalue.measures.definitions import Measure
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
 from facevalue.measures.proportions import ends_of_agreement
 from facevalue.measures.uncertainty import Estimates
@@ -222,15 +221,6 @@ def drawn_by_score(
     return mixed.group_by(by, "_range", maintain_order=True).head(each).sort(by, "_range").drop("_range")
 
 
-KRIPPENDORFF_ALPHA = Measure(
-    name="krippendorff_alpha",
-    title="Agreement of the raters",
-    equation="1 - D_o / D_e",
-    unit="1",
-    cluster="item",
-    source="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
-    limits=(-1.0, 1.0),
-)
 FLAG = 3.0
 """Mean from which a pair counts as a bias (section 3.4)."""
 RATERS = 3

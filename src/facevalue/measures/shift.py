@@ -192,7 +192,6 @@ def base_pair_share(pictures: Array, threshold: float | None) -> Array:
 
 REDEALT_BASE = name_method(IntervalKind.PERMUTATION, "which picture is the base dealt out anew")
 _BOTH = ", and t over cluster means: the wider of both"
-REDEALT_BASE_AND_T = f"{REDEALT_BASE}{_BOTH}"
 _STEPS, _EDGE = 40, 12
 _NEAR, _FAR = 0.05, 200.0  # nearer to zero r* is 0/0, and p is near 1 anyway
 _LEFT = 0.1

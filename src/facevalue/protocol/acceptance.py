@@ -9,6 +9,7 @@ from math import prod
 
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
+from facevalue.measures.definitions import split_key
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.instrument import INSTRUMENT
 from facevalue.protocol.open_answers import outside_of
@@ -179,7 +180,7 @@ def check_sortings(tasks: Sequence[Task]) -> None:
 def check_measures(tasks: Sequence[Task]) -> None:
     """Refuse names that two measures would have."""
     kinds: dict[str, str] = {}
-    outside = (key.partition(".")[0] for task in tasks for key in outside_of(task.ask.reply).statuses)
+    outside = (split_key(key)[0] for task in tasks for key in outside_of(task.ask.reply).statuses)
     checks = {*INSTRUMENT, *COMMON, *outside}
     for task in tasks:
         for estimand in task.estimands:

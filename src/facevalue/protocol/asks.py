@@ -16,10 +16,10 @@ from facevalue.answers.option_nouns import presented_as
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
+from facevalue.measures.estimators import number_levels
 from facevalue.prompts import phrase
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
 from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
-from facevalue.statistics.answer_arrays import level_codes
 from facevalue.types import Option, Question
 
 # Items: a table of questions, each with texts of its own for the slots of the prompt and of its options.
@@ -396,7 +396,7 @@ def _crossing_places(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDAr
     """Place of each row in the crossing of these factors."""
     codes = np.zeros(frame.height, dtype=np.int64)
     for factor in factors:
-        codes = codes * len(factor) + level_codes(frame[factor.name], factor.levels)
+        codes = codes * len(factor) + number_levels(frame[factor.name], factor.levels)
     return codes
 
 

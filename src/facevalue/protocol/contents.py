@@ -66,12 +66,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line from one node to another; each node is two words, `said` is its tooltip."""
+    """A line from one node to another; each node is two words, with a tooltip."""
 
     left: tuple[str, str]
     right: tuple[str, str]
     size: float
-    said: str
+    tooltip: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Mark:
     size: float
     found: bool
     ringed: bool
-    said: str
+    tooltip: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from facevalue.measures.caveats import add_caveat
-from facevalue.measures.definitions import key_of
+from facevalue.measures.definitions import key_of, split_key
 from facevalue.measures.judges import JUDGE_AGREEMENTS, JUDGE_ALPHAS, JUDGE_SWAPPED, JUDGE_WITHOUT, JUDGED_BY
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.asks import WORDING
@@ -248,7 +248,7 @@ def _findings(row: _EstimandRow, *, several: bool, shared: bool) -> Findings:
 
 def _describe_unsettled(statuses: Sequence[str], look: Look) -> str:
     """Say how texts get a score where none has one; nothing elsewhere."""
-    reasons = (name.partition(".")[0] for name in statuses if (e := look.find(name)) is not None and e.value == 1)
+    reasons = (split_key(name)[0] for name in statuses if (e := look.find(name)) is not None and e.value == 1)
     return " ".join(dict.fromkeys(NEXT_STEPS[reason] for reason in reasons if reason in NEXT_STEPS))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from facevalue.measures.cells import Slicing
 from facevalue.measures.cluster_bootstrap import Array, cell_means
-from facevalue.measures.definitions import UNANSWERED, Measure, key_of
+from facevalue.measures.definitions import UNANSWERED, Measure, key_of, split_key
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.group_spread import group_spreads
@@ -58,7 +58,7 @@ def instrument_measures(reply: Reply, unit: str, *, sides: bool) -> dict[str, Me
     out = {
         key: Measure(name, title, equation, of, unit, OURS, limits=limits[key], score=score)
         for key, title, equation, of in checks
-        for name, _, score in [key.partition(".")]
+        for name, score in [split_key(key)]
     }
     spread = "std_g of the groups' mean share of replies without an answer, ddof 1"
     title = "Spread of missing answers between groups"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from facevalue.measures.definitions import split_key
 from facevalue.protocol.lookup import Estimate
 
 Levels = Mapping[str, str | None]
@@ -56,7 +57,7 @@ class Of:
 
     def __post_init__(self) -> None:
         if isinstance(self.measure, str):
-            name, _, score = self.measure.partition(".")
+            name, score = split_key(self.measure)
             object.__setattr__(self, "measure", name)
             object.__setattr__(self, "where", {**self.where, "score": score} if score else self.where)
 

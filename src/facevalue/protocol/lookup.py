@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of
-from facevalue.measures.definitions import POOLED, Measure, key_of, unit_name, value_by_measure
+from facevalue.measures.definitions import POOLED, Measure, key_of, split_key, unit_name, value_by_measure
 from facevalue.measures.estimates import FIXED_COLUMNS, complete_columns, condition, label_columns
 from facevalue.measures.intervals import describe_method
 from facevalue.measures.verdicts import Verdict
@@ -206,7 +206,7 @@ class EstimateIndex:
 
         `measure`, `model`: what, by name or key, of whom. `by`: labels that are set. `fixed`: those set to a level.
         """
-        measure, _, score = measure.partition(".")
+        measure, score = split_key(measure)
         fixed |= {"score": score} if score else {}
         labels = {*by, *fixed}
         if not labels <= {*self.labels}:
@@ -311,7 +311,7 @@ class EstimateIndex:
 
     def companion(self, measure: str, estimate: Estimate) -> Estimate | None:
         """Another measure of the same cell: of its score or, without such, of none; by key of another score."""
-        name, _, score = measure.partition(".")
+        name, score = split_key(measure)
         plain = {label: level for label, level in estimate.labels.items() if label != "score"}
         for labels in ({**plain, "score": score},) if score else (estimate.labels, plain):
             key = (name, estimate.model, self._marks(labels))

@@ -223,8 +223,8 @@ class Rated:
     """Number of them that count."""
     left_out: Sequence[str]
     """Raters that don't."""
-    said: Sequence[str]
-    """The same in words."""
+    notes: Sequence[str]
+    """Sentences on the raters that don't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +235,8 @@ class Beside:
     """Estimates to add."""
     ratings: "pl.DataFrame"
     """Those that count."""
-    said: Sequence[str]
-    """Those that do not, in words."""
+    notes: Sequence[str]
+    """Sentences on those that do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +293,7 @@ class Demo:
     heading: str
     plural: str
     """Nouns for these, above a table and in a sentence: "visual cue", "cues"."""
-    said: "Callable[[Study], str]"
+    describe: "Callable[[Study], str]"
     """From the study to what is asked, for people."""
     planted: "Callable[[Study], pl.DataFrame]"
     """From the study to `labels`, their `title` for people, and `planted`."""

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError
-from facevalue.measures.definitions import Measure, key_of
+from facevalue.measures.definitions import Measure, key_of, split_key
 from facevalue.protocol.slots import check_unfilled
 from facevalue.statistics.statistic import Score
 
@@ -131,7 +131,7 @@ class Outside:
         """Definitions of the shares of texts that lack a score, by reason."""
         out = {}
         for key in self.statuses:
-            name, _, score = key.partition(".")
+            name, score = split_key(key)
             title, equation = _TOLD[name.removesuffix("_share")]
             out[key] = Measure(
                 name, f"{title} ({score})", f"{equation} / texts", "share", unit, "FaceValue", limits=(0.0, 1.0),

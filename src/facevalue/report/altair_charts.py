@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
+from facevalue.measures.definitions import split_key
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
@@ -87,8 +88,10 @@ def chart(
 def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mapping[str, str]) -> Of:
     """The selection of a measure's estimates, checked against the scores and breakdowns that there are."""
     kinds = [name for model in view.models for name, _ in view.numbers.kinds(model)]
-    name, _, score = measure.partition(".")
+    name, score = split_key(measure)
     if score and name in kinds:
+        if "score" in where:
+            raise DataError(f"{measure} and `where` both name a score: name it once.")
         measure, where = name, {"score": score, **where}
     if measure not in kinds:
         raise UnknownNameError("measure", measure, kinds)

@@ -293,7 +293,7 @@ def with_ratings(estimates: pl.DataFrame, runs: Sequence[StoredRun]) -> tuple[pl
         agreement = offer.beside(estimates.filter(pl.col("model") == run.model), ratings, run.folder)
         people, count = agreement.ratings["rater"].n_unique(), agreement.ratings.height
         summary = f"{count:,} by {_raters(people)}, from {run.folder / FOLDER}" if count else "none that counts"
-        sentences += [*agreement.said, f"Ratings by people: {summary}."]
+        sentences += [*agreement.notes, f"Ratings by people: {summary}."]
         estimates = stack_estimates([estimates, agreement.rows])
     return estimates, sentences
 

@@ -43,13 +43,13 @@ class Plan:
     blocks, baseline, added:
         Blocks of the protocol that are judged, those that only serve as their reference, and references that the
         published protocol doesn't have.
-    shown_blocks:
-        What of them the pictures at hand show; None where that is all.
+    available:
+        Part of the blocks that the pictures at hand can show; None where that is all.
     left_out:
         What is not shown, and why.
     asked:
         Requests of the sample; all of them without one.
-    shown:
+    pictures:
         Pictures, or other stimuli, in the sample; what is asked without a picture is none.
     prompt_tokens, completion_tokens:
         Estimates for the sample.
@@ -61,11 +61,11 @@ class Plan:
     blocks: tuple[BlockPlan, ...]
     baseline: tuple[BlockPlan, ...]
     asked: int
-    shown: int
+    pictures: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    shown_blocks: tuple[BlockPlan, ...] | None = None
+    available: tuple[BlockPlan, ...] | None = None
     left_out: tuple[LeftOut, ...] = ()
     added: tuple[BlockPlan, ...] = ()
 
@@ -85,14 +85,14 @@ class Plan:
         return _sum_counts([block.counted for block in self.blocks])
 
     def __repr__(self) -> str:
-        facts = {"requests": self.asked, "pictures": self.shown}
+        facts = {"requests": self.asked, "pictures": self.pictures}
         facts |= {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
         cost = "" if self.cost is None else f", cost={self.cost:,.2f}"
         return f"Plan({self.study!r}, {', '.join(f'{name}={count:,}' for name, count in facts.items())}{cost})"
 
     def _repr_html_(self) -> str:
         facts = {
-            "study": self.study, "requests": f"{self.asked:,}", "pictures": f"{self.shown:,}",
+            "study": self.study, "requests": f"{self.asked:,}", "pictures": f"{self.pictures:,}",
             "tokens of prompts": f"{self.prompt_tokens:,}", "tokens of replies": f"{self.completion_tokens:,}",
         }  # fmt: skip
         facts |= {} if self.cost is None else {"cost": f"{self.cost:,.2f}"}

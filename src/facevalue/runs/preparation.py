@@ -57,7 +57,8 @@ class Prepared:
             f"{estimate.prompt_tokens:,} tokens in, {estimate.completion_tokens:,} out, without what a model thinks"
         )
         limit = "" if settings.max_cost is None else f" It stops at {settings.max_cost:,.2f}."
-        look = f" {REQUESTS} requests besides tell whether the model sees." if settings.sight and estimate.shown else ""
+        is_tested = settings.sight and estimate.pictures
+        look = f" {REQUESTS} requests besides tell whether the model sees." if is_tested else ""
         return f"The whole run costs {estimate.cost:,.2f}, roughly ({tokens}).{look}{limit}"
 
 

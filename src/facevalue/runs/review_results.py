@@ -77,7 +77,7 @@ def review_result(run: StoredRun, outcome: CollectedReview) -> ReviewResult:
         source=tables.source,
         notes=(
             *outcome.counts.notes,
-            *(outcome.rated.said if outcome.rated is not None else ()),
+            *(outcome.rated.notes if outcome.rated is not None else ()),
             *(outcome.reader.notes if outcome.reader is not None else ()),
         ),
         folder=str(run.folder / FOLDER),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE
+from facevalue.measures.estimators import number_levels
 
 Codes = npt.NDArray[np.int64]
 Values = npt.NDArray[np.floating[Any]]
@@ -131,8 +132,8 @@ class Gathering:
     def add(self, chunk: pl.DataFrame) -> None:
         """Add a chunk of answers."""
         axes = self._axes
-        image, item = level_codes(chunk["image"], axes.images), axes.items(chunk)
-        ordering = level_codes(chunk["ordering"], axes.orderings)
+        image, item = number_levels(chunk["image"], axes.images), axes.items(chunk)
+        ordering = number_levels(chunk["ordering"], axes.orderings)
         prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
         for name, weights in self._weights.items():
             column = self._number_texts(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
@@ -196,12 +197,3 @@ def balanced_means(weights: Values, group: Codes) -> npt.NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
             means.append(np.where(seen, prompts, 0).sum(axis=2) / seen.sum(axis=2))
     return np.asarray(sum(means) / len(means))
-
-
-def level_codes(column: pl.Series, levels: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Place of each value in `levels`; the categories are translated once, the rows by lookup."""
-    places = {level: i for i, level in enumerate(levels)}
-    assert isinstance(column.dtype, pl.Enum)
-    categories = column.dtype.categories.to_list()
-    table = np.array([places.get(name, -1) for name in categories], dtype=np.int64)
-    return table[column.to_physical().to_numpy()]

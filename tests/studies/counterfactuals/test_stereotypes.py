@@ -93,12 +93,12 @@ def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.
                 rated.pairs.select("word", "raters", "flagged").iter_rows()}  # fmt: skip
     assert verdicts == {"greedy": (3, True), "stupid": (3, True), "gross": (2, None)}
     assert rated.raters == 3
-    (said,) = rated.said
+    (said,) = rated.notes
     assert said.startswith("The judge against the majority: precision 1.00")
     assert "recall 0.50" in said
     assert "F1 0.67" in said
     beside = stereotypes.beside_ratings(judged, rated.ratings, Path("run"))
-    assert beside.said == []
+    assert beside.notes == []
     values = dict(beside.rows.select("measure", "value").iter_rows())
     assert values == {"judge_precision": 1.0, "judge_recall": 0.5, "judge_f1": pytest.approx(2 / 3)}
 
@@ -106,12 +106,12 @@ def test_the_majority_of_three_counts_and_the_judge_is_measured_by_it(found: pl.
 def test_without_a_judge_people_are_counted_all_the_same(found: pl.DataFrame) -> None:
     words = stereotypes.statements(found)
     rated = stereotypes.judged_by(words, _rated(words, ANSWERS))
-    assert list(rated.said) == []
+    assert list(rated.notes) == []
     beside = stereotypes.beside_ratings(found, rated.ratings, Path("run"))
     assert beside.rows["value"].null_count() == 3
     fewer = found.filter(pl.col("word").ne_missing("greedy"))
     assert (
-        "1 rated words that run does not list" in stereotypes.beside_ratings(fewer, rated.ratings, Path("run")).said[0]
+        "1 rated words that run does not list" in stereotypes.beside_ratings(fewer, rated.ratings, Path("run")).notes[0]
     )
 
 

@@ -397,6 +397,6 @@ def test_a_dimension_of_which_nothing_is_drawn_can_be_planned() -> None:
     race = build({**DEFAULTS, "dimension": ["race"]})
     assert "Nothing of race is drawn" in race.planned.unshown
     made = plan(race, sample=100)
-    assert (made.asked, made.shown, made.prompt_tokens) == (0, 0, 0)
+    assert (made.asked, made.pictures, made.prompt_tokens) == (0, 0, 0)
     assert sum(block.stimuli for block in made.blocks) == 2 * (6_825 + 38_850 + 505_050 + 91)  # Table 8, and portraits
     assert any("black" in one.what and one.why for one in made.left_out)

@@ -105,14 +105,14 @@ def test_responses_submitted_in_under_two_minutes_are_left_out() -> None:
     found = ratings_that_count(ratings)
     assert found.ratings["rater"].unique().to_list() == ["bo"]
     assert (found.uniform, found.hasty) == (("di",), ("ann",))
-    assert found.said == (
+    assert found.notes == (
         "Left out, as published: di, who rated all alike.",
         "Left out, as published: 2 ratings by ann, submitted in under two minutes.",
     )
     for untimed in (ratings.drop("duration"), ratings.with_columns(duration=pl.lit(None, pl.Float64))):
         none = ratings_that_count(untimed)
         assert none.ratings["rater"].unique().sort().to_list() == ["ann", "bo"]
-        assert len(none.said) == 1
+        assert len(none.notes) == 1
 
 
 def test_only_the_quick_one_of_several_responses_is_left_out() -> None:

@@ -31,14 +31,14 @@ def test_the_authors_folders_make_the_counts_of_the_paper(photographs: Path) -> 
     assert counts == {"mcq": 2800, "yesno": 280, "description": 11_200, "form": 400, "text-form": 400}
     asked = made.trial_counts["prompt"]
     assert (asked["yesno income"], asked["yesno education"], asked["mcq religion"]) == (140, 140, 700)
-    assert made.shown_blocks is None
+    assert made.available is None
 
 
 def test_drawings_show_a_part_of_the_paper_and_say_which() -> None:
     made = plan(build())
     assert made.trials == 2800 + 280 + 11_200 + 400 + 400
-    assert made.shown_blocks is not None
-    assert {block.name: block.stimuli for block in made.shown_blocks}["mcq"] == 70
+    assert made.available is not None
+    assert {block.name: block.stimuli for block in made.available}["mcq"] == 70
     assert {one.what for one in made.left_out} == {"race", "ten pictures of each group"}
 
 

@@ -103,7 +103,7 @@ def _fields(content: ready.Content) -> Data:
                 ]
             }  # fmt: skip
         case ready.PictureRow():
-            replies = [p.said for p in content.pictures if p.said]
+            replies = [p.reply for p in content.pictures if p.reply]
             return {"title": content.title, "captions": [p.caption for p in content.pictures]} | (
                 {"replies": replies} if replies else {}
             )

@@ -281,7 +281,7 @@ class CaptionedPicture:
     caption: str
     uri: str | None
     why: str = ""
-    said: str = ""
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def widest_set(whole_set: WholeSet) -> PictureRow:
     """A set with what was said of each picture, the highest score first."""
     replies = sorted(whole_set.replies, key=lambda reply: -reply[1])
     thumbnails = (
-        CaptionedPicture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, said=text)
+        CaptionedPicture(f"{caption}: {number(score, '1')}", data_uri(data, _SMALL) if data else None, reply=text)
         for caption, score, text, data in replies
     )
     return PictureRow(f"{whole_set.title} ({whole_set.model})", tuple(thumbnails))
@@ -437,7 +437,7 @@ def _panel(chart: contents.Marks) -> ready.Panel:
                 row_marks.append((None, ""))
                 continue
             look = keys[mark.letter].class_ if mark.found else "open"
-            row_marks.append((plots.ring(f"{look} biased" if mark.ringed else look, mark.size, mark.said),
+            row_marks.append((plots.ring(f"{look} biased" if mark.ringed else look, mark.size, mark.tooltip),
                           f"{mark.letter} {mark.text}"))  # fmt: skip
         rows.append((title, row_marks))
     return ready.Panel(chart.title, tuple(keys.values()), chart.heads, rows)

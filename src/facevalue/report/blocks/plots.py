@@ -360,7 +360,7 @@ def links(chart: contents.Links) -> Figure | None:
         width = round(1 + 5 * line.size / largest, 1)
         edge = html_element("line", x1=f"{_LEFT}%", y1=f"{y1:.1f}", x2=f"{_RIGHT}%", y2=f"{y2:.1f}", stroke_width=width,
                     class_="edge")  # fmt: skip
-        shapes.append(html_element("g", html_element("title", line.said), edge))
+        shapes.append(html_element("g", html_element("title", line.tooltip), edge))
     for nodes, x, anchor in ((places[0], f"{_LEFT - 1}%", "end"), (places[1], f"{_RIGHT + 1}%", "start")):
         for (above, name), y in nodes.items():
             shapes.append(html_element("text", _cut(above), x=x, y=f"{y - 3:.1f}", text_anchor=anchor, class_="tick"))

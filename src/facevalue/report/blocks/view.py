@@ -7,7 +7,7 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.definitions import POOLED, Measure, definition_of
+from facevalue.measures.definitions import Measure, definition_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, rows_to_estimates
@@ -320,13 +320,6 @@ class View:
         if len(self.shown_models) < len(self.models):
             out.append(f"Tables are those of {self.shown_models[0]}; the others' are in the reports of their own runs.")
         return " ".join([*out, "The table of estimates has everything."]) if out else ""
-
-    @property
-    def model_phrase(self) -> str:
-        """Beginning of a sentence about the model."""
-        if self.model == POOLED:
-            return f"averaged over {len(self.models)} models, "
-        return f"for {self.model}, " if len(self.numbers.plain) > 1 else ""
 
 
 def page_view(

@@ -174,7 +174,7 @@ def profile_of(runs: Sequence[StoredRun], waiting: Sequence[str] = ()) -> Profil
     Raises
     ------
     RunError
-        As for `profiled`.
+        As for `profile_runs`.
     """
     studies = profile_runs(runs)
     profile = judged_profile(studies, names_for_people([run for study in studies for run in study.runs]))

@@ -24,7 +24,8 @@ DEMO = Demo(
     model="reference",
     # Fashion is compared as in the paper: the model never saw a full body in plain clothes while it learned.
     options={"faces": "12M,12F", "seeds": ["1"], "fashion_base": "portrait"}, measure="shift", labels=_CUE,
-    heading="visual cue", plural="cues", said=_describe_demo, planted=Later(__package__, "calibration").planted_cues,
+    heading="visual cue", plural="cues",
+    describe=_describe_demo, planted=Later(__package__, "calibration").planted_cues,
 )  # fmt: skip
 PROTOCOL = published(
     __package__, Extras(demo=DEMO), name=NAME, title=TITLE, citation=CITATION,

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures.estimators import number_levels
 from facevalue.prompts import ORDERINGS
 from facevalue.statistics import answer_arrays
-from facevalue.statistics.answer_arrays import AnswerArrays, Axes, level_codes
+from facevalue.statistics.answer_arrays import AnswerArrays, Axes
 from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias.folders import known_attribute
@@ -36,7 +37,7 @@ def collect(chunks: Iterable[pl.DataFrame], faces: Faces, scenarios: list[str], 
     """Scatter answers into arrays (`answer_arrays.collect`); scenarios in the order of the arrays."""
 
     def items(chunk: pl.DataFrame) -> npt.NDArray[np.int64]:
-        return level_codes(chunk["scenario"], scenarios)
+        return number_levels(chunk["scenario"], scenarios)
 
     axes = Axes(faces.manifest["image"].to_list(), items, ORDERS, repeats, len(scenarios))
     return answer_arrays.collect(chunks, axes)["weight"]

@@ -10,13 +10,13 @@ from facevalue.answers import parse_column
 from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.estimators import number_levels
 from facevalue.prompts import ORDERINGS, phrase
 from facevalue.protocol import settings
 from facevalue.protocol.offers import Later
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.statistics.answer_arrays import level_codes
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread, units_asked, variation_spread
 from facevalue.stimuli.drawn_portraits import CONTROL
 from facevalue.studies.stylisticbias import tables
@@ -127,7 +127,7 @@ def _questions(scenarios: list[tables.Scenario], wording: str) -> list[Question]
 
 def _codes(frame: pl.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
     """Number of the question of each row."""
-    return level_codes(frame["scenario"], names) * len(ORDERS) + level_codes(frame["ordering"], ORDERS)
+    return number_levels(frame["scenario"], names) * len(ORDERS) + number_levels(frame["ordering"], ORDERS)
 
 
 def _answer(questions: list[Question], names: list[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:

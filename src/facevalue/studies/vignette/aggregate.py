@@ -102,7 +102,7 @@ class RoleAnswers:
 
     def __init__(self) -> None:
         self._main = Main()
-        self._terms: list[pl.DataFrame] = []
+        self._terms = pl.DataFrame(schema=dict.fromkeys(_TERMS, pl.String()))
         self._four = False
         self._sums = {name: SumTable(keys, _ADDED[name]) for name, keys in _KEYS.items()}
 
@@ -113,18 +113,16 @@ class RoleAnswers:
                 raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
         self._four = self._four or offers_four(chunk)
         rows = label_answers(self._main(chunk))
-        self._terms = [pl.concat([*self._terms, rows.select(_TERMS).unique()]).unique()]
+        self._terms = pl.concat([self._terms, rows.select(_TERMS).unique().cast(pl.String)]).unique()
         for name, counted in _reduce_pairs(add_sums(rows, _ROW, _ALL)):
             self._sums[name].add(counted)
 
     def tables(self) -> Tables:
         """Everything that came in. Nothing may be added afterwards."""
-        empty = pl.DataFrame(schema=dict.fromkeys(_TERMS, pl.String()))
-        terms = pl.concat(self._terms or [empty]).select(pl.all().cast(pl.String)).unique().sort(_TERMS)
         sums = {name: self._sums.pop(name).frame() for name in _KEYS}
         sums |= {} if self._four else dict.fromkeys(("neither", "neither_pairs"), pl.DataFrame())
         reduced = {name: _complete(frame, name) for name, frame in sums.items()}
-        return Tables(terms, **reduced)
+        return Tables(self._terms.sort(_TERMS), **reduced)
 
 
 def core_variant(chunk: pl.DataFrame) -> dict[str, str]:
@@ -181,8 +179,13 @@ def add_weights(chunk: pl.DataFrame) -> pl.DataFrame:
 
 
 def label_answers(main: pl.DataFrame) -> pl.DataFrame:
-    """Answers with what tells pairs and questions apart, and how much of each chose what (`weighed`)."""
+    """Answers with what tells pairs and questions apart, and how much of each chose what (`add_weights`)."""
     return add_weights(main.with_columns(_labels(main))).select(*dict.fromkeys([*_ROW, *_TERMS]), *_ALL)
+
+
+def sum_questions(main: pl.DataFrame) -> pl.DataFrame:
+    """Sums of `NUMBERS` by pair and question."""
+    return add_sums(label_answers(main), (*STIMULUS, *ASKED), NUMBERS)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:

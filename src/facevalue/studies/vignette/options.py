@@ -1,6 +1,6 @@
 """Options of each trial, in a reproducible order, and what replies choose of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import permutations
@@ -13,7 +13,7 @@ from facevalue.answers import NA, NA_DTYPE, parse_column
 from facevalue.answers.base import UNREAD
 from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import mix
-from facevalue.measures.estimators import Codes, code_levels
+from facevalue.measures.estimators import Codes, code_levels, number_levels
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
@@ -84,9 +84,7 @@ class Offered:
 
     def wordings_of_rows(self, rows: Codes) -> pl.DataFrame:
         """Wordings of the roles of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""
-        wordings = pl.Series(self.wordings)
-        numbers = (pl.Series(name, self.texts[rows, role]) for role, name in enumerate(_ROLES))
-        return pl.DataFrame([wordings.gather(x.replace(-1, None)).alias(x.name) for x in numbers])
+        return to_texts(self.wordings, self.texts[rows], _ROLES)
 
 
 _COLUMNS = (
@@ -108,14 +106,23 @@ class Offers:
         self, layout: Layout, words: pl.DataFrame, seed: int, composed: bool = True, prompts: str = "paper"
     ) -> None:
         self._layout = layout
-        self._words = words
         self._seed = seed
         self._composed = composed
         self._released = prompts == RELEASED
         self._people = OptionForm.PEOPLE if prompts in (TWO, RELEASED) else OptionForm.FOUR
         names = list(dict.fromkeys(p for b in layout.design.blocks for p in b.prompt[0].columns()[0].values))
-        self._prompts = {str(name): code for code, name in enumerate(names)}
+        self._prompts = list(map(str, names))
         self._activities = [activity.name for activity in activities()]
+        self._both_and_none = [text.capitalize() if self._released else text for text in (BOTH, NONE)]
+        listed = [text.capitalize() for text in self._activities] if self._released else []
+        columns = layout.design.trials([]).select(pl.col("^activity(_[12])?$"))
+        designed = [level for column in columns for level in code_levels(column)[0]]
+        wordings = (*POSITIONS, *self._both_and_none, *self._activities, *listed, *designed, *words["word"])
+        self._number = {text: at for at, text in enumerate(dict.fromkeys(wordings))}
+        self._levels = [words[column].unique().to_list() for column in _PERSON]
+        self._word = np.full([len(levels) + 1 for levels in self._levels], -1)
+        places = tuple(number_levels(words[name], of) for name, of in zip(_PERSON, self._levels, strict=True))
+        self._word[places] = [self._number[word] for word in words["word"]]
         code = {name: i for i, name in enumerate(self._activities)}
         self._similar = np.eye(len(code), dtype=bool)
         for pair in similar_activities():
@@ -134,7 +141,7 @@ class Offers:
         place[four] = _ORDERS[(key[four] % np.uint64(len(_ORDERS))).astype(np.int64)]
         second = (key[~four] >> np.uint64(7)) & np.uint64(1)
         place[~four, 0], place[~four, 1] = second, 1 - second
-        return Offered(form, *self._texts(frame, form, left, key), place, left)
+        return Offered(form, tuple(self._number), self._texts(frame, form, left, key), place, left)
 
     def complete(self, frame: pl.DataFrame) -> pl.DataFrame:
         """All columns, as text, with the people and activities of each half, and those that are asked about."""
@@ -147,10 +154,7 @@ class Offers:
             pl.when(second).then("identity_2").otherwise("identity_1").alias("asked_identity"),
             pl.when(second).then("activity_2").otherwise("activity_1").alias("asked_activity"),
         )
-        for column in ("identity_1", "identity_2"):
-            words = self._words.rename({"identity": column, "word": f"word_{column[-1]}"})
-            rows = rows.join(words, on=["gender", "dimension", column], how="left", maintain_order="left")
-        return rows
+        return rows.hstack(to_texts(tuple(self._number), self._words_of_people(frame), ("word_1", "word_2")))
 
     def _forms(self, frame: pl.DataFrame) -> npt.NDArray[np.int8]:
         form = np.full(frame.height, self._people, dtype=np.int8)
@@ -161,86 +165,78 @@ class Offers:
 
     def _texts(
         self, frame: pl.DataFrame, form: npt.NDArray[np.int8], left: npt.NDArray[np.bool_], key: npt.NDArray[np.uint64]
-    ) -> tuple[tuple[str, ...], Codes]:
-        """All wordings, and the number of each role's wording."""
-        more = [text.capitalize() if self._released else text for text in (BOTH, NONE)]
-        listed = [text.capitalize() for text in self._activities] if self._released else []
-        shown = [level for name in _ACTIVITIES if name in frame.columns for level in code_levels(frame[name])[0]]
-        wordings = tuple(dict.fromkeys([*POSITIONS, *more, *self._activities, *listed, *shown, *self._words["word"]]))
-        number = {text: at for at, text in enumerate(wordings)}
-        second, positions = _is_level(frame, "about", "2"), np.array([number[text] for text in POSITIONS])
-        people = self._words_of_people(frame, number)
+    ) -> Codes:
+        """Number of each role's wording, shape (rows, 4)."""
+        second, positions = _is_level(frame, "about", "2"), np.array([self._number[text] for text in POSITIONS])
         by_position = _is_level(frame, "reference", "position")[:, None]
-        people = np.where(by_position, np.where(left[:, None], positions, positions[::-1]), people)
-        both_activities = _numbers_of_halves(frame, "activity", number)
+        places = np.where(left[:, None], positions, positions[::-1])
+        people = np.where(by_position, places, self._words_of_people(frame))
+        both_activities = _numbers_of_halves(frame, "activity", tuple(self._number))
         texts = np.full((frame.height, 4), -1)
-        texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [number[text] for text in more], -1)
+        texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [self._number[text] for text in self._both_and_none], -1)
         texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], both_activities, people)
         who = (form == OptionForm.WHO) & second
         texts[who, :2] = texts[who, 1::-1]
         doing = np.flatnonzero(form == OptionForm.DOING)
         right = both_activities[doing, second[doing].astype(np.int64)]
         wrong = self._listed_wrong if self._released else self._wrong
-        texts[doing, 0], texts[doing, 1:] = right, wrong(right, both_activities[doing], key[doing], number)
-        return wordings, texts
+        texts[doing, 0], texts[doing, 1:] = right, wrong(right, both_activities[doing], key[doing])
+        return texts
 
-    def _words_of_people(self, frame: pl.DataFrame, number: Mapping[str, int]) -> Codes:
-        """Codes of the names of the two people, shape (rows, 2)."""
-        levels = [{name: at for at, name in enumerate(self._words[column].unique())} for column in _PERSON]
-        called = np.full([len(of_column) + 1 for of_column in levels], -1)
-        for *person, word in self._words.select(*_PERSON, "word").iter_rows():
-            called[tuple(of_column[name] for of_column, name in zip(levels, person, strict=True))] = number[word]
-        gender, dimension = (
-            _numbers(frame, name, of_column) for name, of_column in zip(_PERSON[:2], levels, strict=False)
-        )
-        return called[gender[:, None], dimension[:, None], _numbers_of_halves(frame, "identity", levels[-1])]
+    def _words_of_people(self, frame: pl.DataFrame) -> Codes:
+        """Numbers of the names of the two people, shape (rows, 2)."""
+        genders, dimensions, identities = self._levels
+        gender, dimension = _numbers(frame, "gender", genders), _numbers(frame, "dimension", dimensions)
+        return self._word[gender[:, None], dimension[:, None], _numbers_of_halves(frame, "identity", identities)]
 
-    def _listed_wrong(
-        self, right: Codes, shown: Codes, _: npt.NDArray[np.uint64], number: Mapping[str, int]
-    ) -> Codes:  # fmt: skip
+    def _listed_wrong(self, right: Codes, pictured: Codes, _: npt.NDArray[np.uint64]) -> Codes:
         """Three wrong activities as the authors' code takes them: the other person's, then the first of its list.
 
         The code means to draw them and does not. It writes those of the list with a capital.
         """
-        listed = [(number[name], number[name.capitalize()]) for name in self._activities[: _DISTRACTORS + 2]]
-        cases, case = np.unique(np.column_stack([right, shown]), axis=0, return_inverse=True)
+        first = self._activities[: _DISTRACTORS + 2]
+        listed = [(self._number[name], self._number[name.capitalize()]) for name in first]
+        cases, case = np.unique(np.column_stack([right, pictured]), axis=0, return_inverse=True)
         wrong = []
         for correct, *both_activities in cases.tolist():
             decoys = [one for one in both_activities if one != correct]
             wrong.append((decoys + [capital for one, capital in listed if one not in both_activities])[:_DISTRACTORS])
         return np.array(wrong, dtype=np.int64).reshape(-1, _DISTRACTORS)[case.ravel()]
 
-    def _wrong(self, _: Codes, shown: Codes, key: npt.NDArray[np.uint64], number: Mapping[str, int]) -> Codes:
+    def _wrong(self, _: Codes, pictured: Codes, key: npt.NDArray[np.uint64]) -> Codes:
         """Three activities that nobody in the picture does, nor anything like them, at random (A.3)."""
         size = len(self._activities)
-        numbers = np.array([number[name] for name in self._activities])
-        code = np.full(len(number) + 1, -1)
+        numbers = np.array([self._number[name] for name in self._activities])
+        code = np.full(len(self._number) + 1, -1)
         code[numbers] = np.arange(size)
         with np.errstate(over="ignore"):
             draws = mix(np.add.outer(key, np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
-        for place in code[shown].T:
+        for place in code[pictured].T:
             draws[place >= 0] |= self._similar[place[place >= 0]].astype(np.uint64) << np.uint64(63)
         chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
         ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
         return numbers[ranked]
 
 
+def to_texts(texts: Sequence[str], numbers: Codes, names: Sequence[str]) -> pl.DataFrame:
+    """Texts of numbers of shape (rows, columns), in columns of these names; null for -1."""
+    columns = (pl.Series(name, column).replace(-1, None) for name, column in zip(names, numbers.T, strict=True))
+    return pl.DataFrame([pl.Series(texts).gather(column).alias(column.name) for column in columns])
+
+
 def _is_level(frame: pl.DataFrame, name: str, level: str) -> npt.NDArray[np.bool_]:
     """Flag the rows that have a level of a column."""
-    return _numbers(frame, name, {level: 1}) == 1
+    return _numbers(frame, name, [level]) == 0
 
 
-def _numbers(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
-    """The number of each row's level; -1 for others, and where there is no such column."""
-    if name not in frame.columns:
-        return np.full(frame.height, -1)
-    levels, codes = code_levels(frame[name])
-    return np.array([*(numbers.get(level, -1) for level in levels), -1])[codes]
+def _numbers(frame: pl.DataFrame, name: str, levels: Sequence[str]) -> Codes:
+    """Place of each row's level among levels; -1 for others, and where there is no such column."""
+    return number_levels(frame[name], levels) if name in frame.columns else np.full(frame.height, -1)
 
 
-def _numbers_of_halves(frame: pl.DataFrame, name: str, numbers: Mapping[str, int]) -> Codes:
-    """Numbers of what both halves of a picture show of an identity or activity, shape (rows, 2)."""
-    alike, *sides = (_numbers(frame, column, numbers) for column in (name, f"{name}_1", f"{name}_2"))
+def _numbers_of_halves(frame: pl.DataFrame, name: str, levels: Sequence[str]) -> Codes:
+    """Identity or activity on both halves of a picture, as places among levels, shape (rows, 2)."""
+    alike, *sides = (_numbers(frame, column, levels) for column in (name, f"{name}_1", f"{name}_2"))
     return np.stack([np.where(side < 0, alike, side) for side in sides], axis=1)
 
 
@@ -291,13 +287,13 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[Codes, pl.Series]:
     What is left is parsed once for each distinct reply to the same people or activities, in whatever order they were
     listed.
     """
-    said = frame.select(pl.col("text").cast(pl.String), status=pl.col("status").cast(pl.String))
+    replies = frame.select(pl.col("text").cast(pl.String), status=pl.col("status").cast(pl.String))
     small = pl.Series(offered.wordings).str.to_lowercase().to_list()
     folded = {text: at for at, text in enumerate(small)}
     fold = np.array([*(folded[text] for text in small), -1])
-    distinct = said.select(pl.col("text").unique()).drop_nulls()
+    distinct = replies.select(pl.col("text").unique()).drop_nulls()
     plain = pl.col("text").str.to_lowercase().str.strip_chars(" \t\r\n.\"'*`").replace_strict(folded, default=-2)
-    number = said.join(distinct.with_columns(number=plain), on="text", how="left", maintain_order="left")
+    number = replies.join(distinct.with_columns(number=plain), on="text", how="left", maintain_order="left")
     is_read = pl.col("text").is_not_null() & ~pl.col("status").is_in(UNREAD)
     reply = number.select(pl.when(is_read).then("number").otherwise(-2)).to_series().to_numpy()
     names_role = fold[offered.texts] == reply[:, None]
@@ -305,8 +301,8 @@ def _roles(frame: pl.DataFrame, offered: Offered) -> tuple[Codes, pl.Series]:
     reasons = pl.Series("na", [None] * frame.height, NA_DTYPE)
     rows = np.flatnonzero(role < 0)
     if rows.size:
-        replies = pl.concat([said[rows], offered.wordings_of_rows(rows)], how="horizontal")
-        parsed = _parse_replies(replies.with_columns(form=pl.Series(offered.form[rows])))
+        unread = pl.concat([replies[rows], offered.wordings_of_rows(rows)], how="horizontal")
+        parsed = _parse_replies(unread.with_columns(form=pl.Series(offered.form[rows])))
         role[rows], reasons = parsed["role"], reasons.scatter(rows, parsed["na"])
     return role, reasons
 

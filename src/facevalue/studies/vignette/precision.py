@@ -7,18 +7,9 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
-from facevalue.measures.pairs import add_sums, balance_choices
+from facevalue.measures.pairs import balance_choices
 from facevalue.statistics.precision import Precision, UnitSpread
-from facevalue.studies.vignette.aggregate import (
-    ASKED,
-    CONTROL,
-    NUMBERS,
-    STIMULUS,
-    Main,
-    complete,
-    label_answers,
-    view_both_sides,
-)
+from facevalue.studies.vignette.aggregate import CONTROL, STIMULUS, Main, complete, sum_questions, view_both_sides
 from facevalue.studies.vignette.design import paradigms
 
 LEADING = ("decision", "perception")
@@ -107,10 +98,9 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     Questions of perception are taken one by one; `source` says where the run is.
     """
     main = Main()
-    question = pl.col("question").cast(pl.String)
-    of_chunks = (label_answers(_select_paradigm(main(chunk), paradigm)) for chunk in chunks)
-    counted = (pl.col("n") > 0) & ~question.str.starts_with(CONTROL)
-    answers = [add_sums(rows.filter(counted), (*STIMULUS, *ASKED), NUMBERS) for rows in of_chunks if rows.height]
+    of_paradigm = (_select_paradigm(main(chunk), paradigm) for chunk in chunks)
+    counted = (pl.col("n") > 0) & ~pl.col("question").cast(pl.String).str.starts_with(CONTROL)
+    answers = [sum_questions(rows).filter(counted) for rows in of_paradigm if rows.height]
     if not any(rows.height for rows in answers):
         return UnitSpread(np.nan, np.nan, 0, source)
     rows = balance_choices(pl.concat(answers))

@@ -17,7 +17,6 @@ LABELS = (
 are compared with. In forms a `choice` of `attribute` shifts `other_attribute`, mostly to its `likeliest` value;
 `fields` says which fields of the forms have that choice.
 """
-_SHIFT_LABELS = {"variation": "choice", "trait": "other_attribute", "category": "likeliest", "contrast": "fields"}
 AS_PUBLISHED = ", as published"
 """End of the name of a score that is taken as the paper takes it."""
 define = Definitions(IMAGE)

@@ -148,13 +148,13 @@ def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     counts = ratings_that_count(ratings)
     ratings_kept = counts.ratings
     if ratings_kept.height == 0:
-        raise DataError(f"No rating counts. {' '.join(counts.said)}")
+        raise DataError(f"No rating counts. {' '.join(counts.notes)}")
     about = items_asked.join(ratings_kept.select("item").unique(), on="item", how="semi", maintain_order="left")
     judgments = join_ratings(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), ratings_kept, SEED)
     pairs = judgments.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
     people = ratings_kept["rater"].n_unique()
-    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.said)
+    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.notes)
 
 
 def compare_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
@@ -166,7 +166,7 @@ def compare_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path
     pairs = _pairs(estimates)
     known_items = items(pairs.rename(_NAMES))["item"].to_list() if pairs.height else []
     counts = ratings_that_count(ratings)
-    notes = list(counts.said)
+    notes = list(counts.notes)
     strange = ratings.filter(~pl.col("item").is_in(known_items))["item"].n_unique()
     if strange:
         noun = "1 rated statement, which" if strange == 1 else f"{strange:,} rated statements, which"
