@@ -19,7 +19,7 @@ from facevalue.answers.categories import (
 )
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 
 PAPER = {a.name: a.categories for a in attributes("paper")}
 RELEASED = {a.name: a.categories for a in attributes("released")}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.answers.base import NA
 from facevalue.answers.json_fields import LENGTH, VALUES, Read, State, parse, parse_column
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 
 NAMES = {a.name: [a.title, *a.keys] for a in attributes()}
 

@@ -15,7 +15,7 @@ from facevalue.models.base import Capabilities
 from facevalue.runs.judged_texts import Judgments, ReplyKind, judgment_of, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command
 
@@ -59,8 +59,8 @@ class Judging:
 @pytest.fixture
 def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Command:
     """A run with forms, some of whose texts no rule sorts."""
-    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST_SHUFFLES", 50)
-    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST_FORM_SHUFFLES", 50)
+    monkeypatch.setattr("facevalue.studies.visbias.form_graph.FIRST_SHUFFLES", 50)
+    monkeypatch.setattr("facevalue.studies.visbias.form_graph.MOST_FORM_SHUFFLES", 50)
     ran("visbias", "--task", "form", "--forms", "6", "--model", "sim/default")
     path = next(Path(RUN, "responses").glob("*.parquet"))
     told = pl.read_parquet(path).with_columns(

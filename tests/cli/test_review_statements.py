@@ -20,8 +20,8 @@ ASK = ("visbias", "--task", "form", "--forms", "12", "--model", "sim/default")
 
 @pytest.fixture(autouse=True)
 def few_shuffles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.conditional_kl.FIRST_SHUFFLES", 100)
-    monkeypatch.setattr("facevalue.measures.conditional_kl.MOST_FORM_SHUFFLES", 100)
+    monkeypatch.setattr("facevalue.studies.visbias.form_graph.FIRST_SHUFFLES", 100)
+    monkeypatch.setattr("facevalue.studies.visbias.form_graph.MOST_FORM_SHUFFLES", 100)
 
 
 @pytest.fixture

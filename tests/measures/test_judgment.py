@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.conditional_kl import ATTRIBUTE_SHIFT
 from facevalue.measures.definitions import NO_INTERVENTION, Measure
 from facevalue.measures.estimates import estimate_schema
 from facevalue.measures.families import parse_preregistration
@@ -20,7 +19,7 @@ SBS = Measure("shift", "shift", "mean", "probability", "identity", "FaceValue", 
 VS = Measure("spread", "spread", "sd", "probability", "identity", "FaceValue", signed=False, comparison=True)
 SCHEMA = estimate_schema(["attribute", "variation", "scenario", "dimension", "group"])
 KL = Measure(
-    ATTRIBUTE_SHIFT,
+    "attribute_shift",
     "shift",
     "kl",
     "nat",

@@ -5,8 +5,8 @@ import pytest
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.distances import detectable_distance, distance_interval, noise_of_floor
-from facevalue.measures.divergence import ChoiceGroups, Choices, group_divergences, js_divergence
 from facevalue.measures.uncertainty import Floor
+from facevalue.studies.visbias.divergence import ChoiceGroups, Choices, group_divergences, js_divergence
 from tests.floors import floor_of
 
 FEW = np.array([0.1, 0.5, 0.3, 0.1])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.forms import VERSION, Form, FormSource, form_png, form_svg, forms, text_form
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 
 TABLES = {table: {a.title: a.categories.names for a in attributes(table)} for table in ("paper", "released")}
 LABELS = tuple(TABLES["paper"])

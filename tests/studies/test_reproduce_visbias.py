@@ -12,9 +12,9 @@ import pytest
 
 from facevalue.annotations import sentiment
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.divergence import js_divergence
 from facevalue.protocol.reproduction import Cell, Paper, Reproduction
 from facevalue.studies.visbias import released_answers
+from facevalue.studies.visbias.divergence import js_divergence
 from facevalue.studies.visbias.reproduce import reproduce
 from tests.reference import reference
 

@@ -27,7 +27,6 @@ import scipy
 
 from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
-from facevalue.measures.conditional_kl import ATTRIBUTE_SHIFT, kl_limit
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import fact_of_rows
 from facevalue.measures.multitest import AUDIT_FAMILY, adjust_within
@@ -35,7 +34,8 @@ from facevalue.measures.pairs import to_array
 
 _OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
 """Largest size of a value by its unit, for measures that state no limits."""
-
+_OF_COUNT: Final = ("log odds", "nat")
+"""Units in which n answers can show ln(n + 1) at most, for measures that state no limits."""
 
 _SPOKEN: Final = dict.fromkeys(("share", "probability"), "a share: 0.05 is 5 points of a hundred")
 
@@ -105,18 +105,17 @@ def limits_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> tuple[Arr
 def largest_of(estimates: pl.DataFrame, measures: Sequence[Measure]) -> Array:
     """Largest possible size of each estimate.
 
-    `estimates`: with `measure`, `score` and `n`. `measures`: definitions. The divergence of Algorithm 1 has no limit of
-    its own, but one for n forms (`conditional_kl.kl_limit`), and so has its change: n is then that of both conditions.
-    That of a log-odds ratio of n answers is ln(n + 1): from an even choice to always, or never.
+    `estimates`: with `measure`, `score` and `n`. `measures`: definitions. Log-odds ratios and Kullback-Leibler
+    divergences, both with one answer's worth added, have no limit of their own, but one for n answers: ln(n + 1), from
+    an even choice to always, or never. Of a change n is that of both conditions.
     Returns one each, in the unit of the measure; infinity where there is none, or where the measure is not defined
     here.
     """
     sizes = fact_of_rows(measures, lambda measure: float(largest_value(measure)), math.inf)
     out = estimates.select(sizes.alias("size"))["size"].to_numpy()
     n = estimates["n"].cast(pl.Float64).fill_null(math.inf).to_numpy()
-    shifts = (estimates["measure"] == ATTRIBUTE_SHIFT).to_numpy()
-    ratios = estimates["measure"].is_in([measure.name for measure in measures if measure.unit == "log odds"]).to_numpy()
-    return np.select([shifts, ratios], [kl_limit(n), np.log1p(n)], out)
+    growing = [one.name for one in measures if one.unit in _OF_COUNT and math.isinf(largest_value(one))]
+    return np.where(estimates["measure"].is_in(growing).to_numpy(), np.log1p(n), out)
 
 
 _SAME = 1e-9  # relative: q as close to Benjamini and Hochberg's is theirs

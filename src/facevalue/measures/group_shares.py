@@ -1,8 +1,7 @@
 """Shares of groups: who was sampled, how often groups are chosen, and how unevenly."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import scipy
 
 from facevalue.errors import UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, cluster_sums, floor_from, only_values
-from facevalue.measures.estimators import column_shares, level_ranks
+from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, with_details
 from facevalue.measures.pairs import effective_units, number_cells, pair_covariance
 from facevalue.measures.proportions import Codes, wilson_interval
@@ -76,43 +75,6 @@ def people_on_images(manifest: pl.DataFrame) -> tuple[str, ...]:
     graph = scipy.sparse.coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(size, size))
     _, numbers = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return tuple(f"person {code}" for code in numbers.tolist())
-
-
-def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dimension, ...]:
-    """Each factor by itself, and each two of them crossed but those that stand `alone`.
-
-    Examples
-    --------
-    >>> [one.name for one in dimensions(("race", "gender", "species"), alone=("species",))]
-    ['race', 'gender', 'species', 'race x gender']
-    """
-    crossed = combinations((name for name in groups if name not in alone), 2)
-    return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
-
-
-def sampled_units(
-    rows: pl.DataFrame, by: str = "occupation"
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Person of each unit, and its stratum where all groups have equal shares of strata; in the order of units' names.
-
-    Then strata make no difference between groups, and what they do to answers is no noise of these either.
-
-    Examples
-    --------
-    >>> rows = {"unit": ["a", "b", "c", "d"], "group": ["f", "m", "f", "m"], "occupation": ["cook"] * 2 + ["nurse"] * 2}
-    >>> [found.tolist() for found in sampled_units(pl.DataFrame(rows))]
-    [[1, 2, 3, 4], [0, 0, 1, 1]]
-    """
-    columns = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
-    units = rows.select(columns).unique(UNIT, keep="first").sort(UNIT)
-    person = level_ranks(units[PERSON].fill_null("") if PERSON in columns else units[UNIT]) + 1
-    if by not in columns or units[by].null_count():
-        return person, None
-    stratum, group = (level_ranks(units[c]) for c in (by, GROUP))
-    counts = np.zeros((stratum.max() + 1, group.max() + 1))
-    np.add.at(counts, (stratum, group), 1)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    return person, stratum if np.allclose(shares, shares[0]) else None
 
 
 def group_shares(rows: pl.DataFrame, flag: str, by: Sequence[str], unit: str) -> pl.DataFrame:

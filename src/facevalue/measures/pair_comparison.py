@@ -8,23 +8,20 @@ no difference says no to both, and equal yes contradicts itself. The published r
 answers; the other two are ours.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.estimates import Level
-from facevalue.measures.estimators import CellEstimates, Sums, cells_of, share_over_pairs
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.pairs import CELL_NUMBER, UNIT_COLUMNS, add_sums, number_cells, p_least, to_array
+from facevalue.measures.pairs import CELL_NUMBER, UNIT_COLUMNS, add_sums, number_cells, to_array
 from facevalue.measures.proportions import (
     FEWEST_UNITS,
     TOO_FEW_UNITS,
     Portion,
-    Shares,
     difference_of_shares,
     effective_size,
     fisher_exact,
@@ -431,77 +428,3 @@ def log_odds_bounds(
     low, high = (log_odds_cells(x, valid + missing, se, df, group, y) for x, y in ((chosen, full), (full, chosen)))
     share = np.divide(missing, requests, out=np.full(requests.shape, np.nan), where=requests > 0)
     return Bounds(value, low[0], high[0], share, np.fmax(low[1], high[1]))
-
-
-EVEN_SHARE = 0.5
-"""Share of ranked pairs in which either is above, were there nothing between them."""
-
-
-def ranking_outcomes(plain: str, swapped: str) -> list[pl.Expr]:
-    """Columns of pairs: `complete`, `ranked`, `unranked` and `contradicted`, and who is above or could still be.
-
-    `plain` and `swapped` are columns of the answers to the question and to its negation: the probability of yes, so 0
-    or 1 where an answer was sampled; null for none. `first` and `second` say how far either person is above, `open_1`
-    and `open_2` how far they could be in a pair that lacks an answer.
-
-    Equation
-    --------
-    With a, b the probabilities of yes: ranked a(1-b) + (1-a)b, unranked (1-a)(1-b), contradicted ab; the two replies
-    are drawn independently of each other. The first is above with a(1-b); what is missing of them could be 1.
-
-    Examples
-    --------
-    >>> pairs = pl.DataFrame({"yes": [1.0, 1.0], "yes_to_negation": [0.25, None]})
-    >>> pairs.select(ranking_outcomes("yes", "yes_to_negation")).select("ranked", "contradicted", "open_1").rows()
-    [(0.75, 0.25, 0.0), (0.0, 0.0, 1.0)]
-    """
-    (a, not_a), (b, not_b) = (
-        (pl.col(answer).fill_null(1.0), (1 - pl.col(answer)).fill_null(1.0)) for answer in (plain, swapped)
-    )
-    complete = pl.col(plain).is_not_null() & pl.col(swapped).is_not_null()
-
-    def count_where(condition: pl.Expr, hits: pl.Expr, name: str) -> pl.Expr:
-        return pl.when(condition).then(hits).otherwise(0.0).alias(name)
-
-    return [
-        complete.cast(pl.Float64).alias("complete"),
-        count_where(complete, a * not_b + not_a * b, "ranked"),
-        count_where(complete, not_a * not_b, "unranked"),
-        count_where(complete, a * b, "contradicted"),
-        count_where(complete, a * not_b, "first"),
-        count_where(complete, not_a * b, "second"),
-        count_where(~complete, a * not_b, "open_1"),
-        count_where(~complete, not_a * b, "open_2"),
-    ]
-
-
-def ranked_above(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
-    """Share of ranked pairs in which a group's member is above, less 1/2, with its interval and test over people.
-
-    The sums have what `s` is above, of `n` ranked pairs, and how far the member could be above (`up`) or below (`down`)
-    in pairs that lack an answer. Bounds say what these could make of it, had all ranked the group's members above or
-    below.
-    """
-    s, n, up, down = (sums.numbers[name] for name in ("s", "n", "up", "down"))
-    (labels, share), (_, upper), (_, lower) = (
-        _pair_share(sums.counting(s=hits, n=size), by) for hits, size in ((s, n), (s + up, n + up), (s, n + down))
-    )
-    ranked, open_up, open_down = (_sum_by_cell(sums, by, column) for column in (n, up, down))
-    lost = np.maximum(open_up, open_down)
-    with np.errstate(invalid="ignore"):
-        missing = lost / (ranked + lost)
-    bounds = Bounds(share.value, lower.value, upper.value, missing, np.maximum(lower.se, upper.se))
-    return labels, replace(
-        share, bounds=bounds, p=share.p_against(EVEN_SHARE), p_least=p_least(share, EVEN_SHARE)
-    ).less(EVEN_SHARE)
-
-
-def _pair_share(sums: Sums, by: Sequence[str]) -> tuple[Mapping[str, Sequence[Level]], Shares]:
-    labels, tested = share_over_pairs(sums, by)
-    assert isinstance(tested, Shares)
-    return labels, tested
-
-
-def _sum_by_cell(sums: Sums, by: Sequence[str], column: Array) -> Array:
-    _, cell, count = cells_of(sums, by)
-    return np.bincount(cell, column, count).astype(np.float64)

@@ -12,7 +12,6 @@ from scipy import stats
 
 from facevalue.annotations import sentiment
 from facevalue.errors import DataError, DependencyError
-from facevalue.measures.conditional_kl import ATTRIBUTE_SHIFT
 from facevalue.measures.definitions import measures_wanted, rows_of
 from facevalue.measures.estimates import EstimateTable, estimate_schema
 from facevalue.measures.group_shares import Dimension
@@ -20,7 +19,8 @@ from facevalue.measures.intervals import split_method
 from facevalue.measures.word_rates import FLAT_TEXTS
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis import OUTCOMES, add_choices, add_texts, both_orders
+from facevalue.studies.visbias.analysis import add_choices, add_texts
+from facevalue.studies.visbias.comparisons import OUTCOMES, both_orders
 from facevalue.studies.visbias.measures import LABELS
 from tests.measure_keys import by_key
 from tests.reference import reference
@@ -53,10 +53,6 @@ def test_every_measure_is_taken_with_its_n_interval_and_method(found: pl.DataFra
     assert (bare["method"] == "none").all()
     assert (measured.drop_nulls("low")["low"] <= measured.drop_nulls("low")["value"] + 1e-9).all()
     assert set(rows(found, "implicit_explicit_divergence")["dimension"]) == {"gender"}
-
-
-def test_divergences_of_forms_have_the_name_by_which_their_limit_is_known() -> None:
-    assert m.SHIFT.name == ATTRIBUTE_SHIFT
 
 
 def test_unsigned_comparisons_stand_beside_their_floors_and_families(found: pl.DataFrame) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from facevalue.answers.form_fields import FIELDS, decode_forms
 from facevalue.measures.definitions import rows_of
-from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.parsing import answer
+from facevalue.studies.visbias.parsing import answer, attributes
 from tests.studies.visbias.simulated import answered, build, estimates, folders, read
 
 ATTRIBUTES = attributes("paper")

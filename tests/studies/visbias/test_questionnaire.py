@@ -6,7 +6,7 @@ import pytest
 
 from facevalue.annotations.review_answers import ratings_that_count, uniform_raters
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.conditional_kl import gather_forms, shift_graph
+from facevalue.studies.visbias.form_graph import gather_forms, shift_graph
 from facevalue.studies.visbias.questionnaire import items, join_ratings
 
 PAIRS = pl.DataFrame(

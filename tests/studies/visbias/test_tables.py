@@ -8,8 +8,7 @@ from facevalue.answers import parse, yes_no
 from facevalue.answers.categories import words
 from facevalue.errors import UnknownNameError
 from facevalue.studies.visbias import tables as t
-from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.parsing import claim
+from facevalue.studies.visbias.parsing import attributes, claim
 from facevalue.studies.visbias.settings import TABLES
 from facevalue.types import Option
 from tests.reference import reference

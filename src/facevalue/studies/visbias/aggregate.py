@@ -1,9 +1,11 @@
 """Aggregation of answers into the tables that measures need, and counts of words, in one pass."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.annotations import group_lists
@@ -11,11 +13,11 @@ from facevalue.annotations.counts import Tokeniser, WordCounter
 from facevalue.annotations.text_statistics import statistics
 from facevalue.answers.form_fields import decode_forms
 from facevalue.errors import DataError
-from facevalue.measures.group_shares import PERSON
+from facevalue.measures.estimators import level_ranks
+from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
 from facevalue.protocol.text_estimates import WordTables
 from facevalue.studies.visbias.design import SPECIES
-from facevalue.studies.visbias.form_tables import FormField
-from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.parsing import CHOICES, FormField
 
 SEED = 0
 TEXT = "description"
@@ -141,3 +143,51 @@ def _first(frame: pl.DataFrame, *names: str) -> pl.Expr:
     """The first of some columns that is not null, those that there are."""
     columns = [pl.col(name).cast(pl.String) for name in names if name in frame.columns]
     return pl.coalesce(columns) if columns else pl.lit(None, pl.String)
+
+
+def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dimension, ...]:
+    """Each factor by itself, and each two of them crossed but those that stand `alone`.
+
+    Examples
+    --------
+    >>> [one.name for one in dimensions(("race", "gender", "species"), alone=("species",))]
+    ['race', 'gender', 'species', 'race x gender']
+    """
+    crossed = combinations((name for name in groups if name not in alone), 2)
+    return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
+
+
+def sampled_units(
+    rows: pl.DataFrame, by: str = "occupation"
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Person of each unit, and its stratum where all groups have equal shares of strata; in the order of units' names.
+
+    Then strata make no difference between groups, and what they do to answers is no noise of these either.
+
+    Examples
+    --------
+    >>> rows = {"unit": ["a", "b", "c", "d"], "group": ["f", "m", "f", "m"], "occupation": ["cook"] * 2 + ["nurse"] * 2}
+    >>> [found.tolist() for found in sampled_units(pl.DataFrame(rows))]
+    [[1, 2, 3, 4], [0, 0, 1, 1]]
+    """
+    columns = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
+    units = rows.select(columns).unique(UNIT, keep="first").sort(UNIT)
+    person = level_ranks(units[PERSON].fill_null("") if PERSON in columns else units[UNIT]) + 1
+    if by not in columns or units[by].null_count():
+        return person, None
+    stratum, group = (level_ranks(units[c]) for c in (by, GROUP))
+    counts = np.zeros((stratum.max() + 1, group.max() + 1))
+    np.add.at(counts, (stratum, group), 1)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return person, stratum if np.allclose(shares, shares[0]) else None
+
+
+EXPLICIT = "explicit answers"
+"""Families that lead: of choices, and of comparisons."""
+
+
+def family_of(tested: str, dimension: Dimension) -> str:
+    """Name the family of tests: of all groups that are not crossed, those of which the answer is about first of all."""
+    if dimension.factors == (SPECIES,):
+        return f"{tested} about species"
+    return f"{tested} by {dimension.name}" if len(dimension.factors) > 1 else f"{EXPLICIT} ({tested})"

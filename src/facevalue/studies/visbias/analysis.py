@@ -12,9 +12,20 @@ from facevalue.annotations.text_statistics import PUBLISHED
 from facevalue.answers import NA
 from facevalue.answers.json_fields import Read
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.conditional_kl import form_bounds, gather_forms, shift_graph
 from facevalue.measures.definitions import Measure, takes
-from facevalue.measures.divergence import (
+from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimators import Sums, frame_estimates, row_labels, share_of_sums
+from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
+from facevalue.measures.pairs import to_array as numbers
+from facevalue.measures.proportions import shares_of_variance
+from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.word_rates import WORD_LIST
+from facevalue.protocol.text_estimates import MarkedWords, TextEstimates
+from facevalue.studies.visbias import measures as m
+from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers, dimensions, family_of, sampled_units
+from facevalue.studies.visbias.comparisons import add_pairs
+from facevalue.studies.visbias.design import SPECIES
+from facevalue.studies.visbias.divergence import (
     ChoiceGroups,
     Votes,
     choices_of,
@@ -23,26 +34,7 @@ from facevalue.measures.divergence import (
     task_divergences,
     vote_bounds,
 )
-from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import (
-    PEOPLE_KEYS,
-    Sums,
-    frame_estimates,
-    row_labels,
-    share_of_sums,
-    share_over_pairs,
-)
-from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension, dimensions, sampled_units
-from facevalue.measures.pair_comparison import ranked_above, ranking_outcomes
-from facevalue.measures.pairs import to_array as numbers
-from facevalue.measures.proportions import shares_of_variance
-from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.word_rates import WORD_LIST
-from facevalue.protocol.estimands import SumEstimand, estimate_rows
-from facevalue.protocol.text_estimates import MarkedWords, TextEstimates
-from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers
-from facevalue.studies.visbias.design import ORDERS, SPECIES
+from facevalue.studies.visbias.form_graph import CONDITIONS, form_bounds, gather_forms, shift_graph
 from facevalue.studies.visbias.measures import LABELS
 from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, genders, races, toml
@@ -141,12 +133,7 @@ def _spellings() -> Mapping[str, str]:
 
 
 STUDY = "visbias"
-COMPLETED = "completed"
-CONDITIONS = (COMPLETED, "prefilled")
-"""Fields that make a condition: those the model filled in, and those that were drawn at random beforehand."""
 NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
-EXPLICIT = "explicit answers"
-"""Families that lead: of choices, and of comparisons."""
 _MATCHED = toml("matched.toml")
 FIELDS: Mapping[str, str] = _MATCHED["fields"]
 """The field of the form that each question is compared with (section 4.3)."""
@@ -229,7 +216,7 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
         _add_shares(table, of_dimension, dimension.name, questions)
         choices = choices_of(of_dimension, [question.name for question in questions], CHOICES)
         names: Names = [(dimension.name, group) for group in of_dimension[GROUP].unique().sort()]
-        families.setdefault(_family("choices", dimension), []).append(
+        families.setdefault(family_of("choices", dimension), []).append(
             (names, ChoiceGroups(choices, *sampled_units(of_dimension)))
         )
     for family, several in families.items():
@@ -240,13 +227,6 @@ def add_choices(table: EstimateTable, aggregate: TaskAnswers) -> None:
             labels = {"task": "mcq", **row_labels(("dimension", "group", "question"), cells)}
             bounds = None if only_values() else divergence_bounds(compared.choices)
             table.add(m.DIVERGENCE, labels, replace(values, bounds=bounds), family)
-
-
-def _family(tested: str, dimension: Dimension) -> str:
-    """Name the family of tests: of all groups that are not crossed, those of which the answer is about first of all."""
-    if dimension.factors == (SPECIES,):
-        return f"{tested} about species"
-    return f"{tested} by {dimension.name}" if len(dimension.factors) > 1 else f"{EXPLICIT} ({tested})"
 
 
 def _add_shares(
@@ -267,82 +247,6 @@ def _add_shares(
     )  # fmt: skip
     labels, estimates = share_of_sums(Sums.of(sums, list(orders)), list(orders))
     table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
-
-
-OUTCOMES = ("ranked", "unranked", "contradicted")
-_pairs = partial(SumEstimand, of="pairs", by=("group", "question"), estimator=share_over_pairs)
-PAIR_ESTIMANDS = (
-    *(_pairs(m.PAIRS, s=outcome, n="complete", constant={"outcome": outcome}) for outcome in OUTCOMES),
-    _pairs(m.DIFFERING, s="ranked", n="counted", constant={"outcome": "ranked"}),
-)
-
-
-@takes(m.PAIRS, m.DIFFERING, m.ABOVE)
-def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
-    """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
-    rows = aggregate.part("pairs")
-    if rows.is_empty():
-        return
-    paired = _of_people(both_orders(rows)).with_columns(ranking_outcomes(*ORDERS))
-    being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
-    for pairs, dimension, over_all in (
-        (paired.filter(~being), "occupation", None),
-        (paired.filter(being), SPECIES, SPECIES),
-    ):
-        if pairs.height:
-            _add_pair_shares(table, pairs.with_columns(group=pl.lit(None, pl.String)), over_all)
-        if pairs["within"].null_count() < pairs.height:
-            _add_pair_shares(table, pairs.drop_nulls("within").with_columns(group="within"), dimension)
-    for name in aggregate.setting.groups:
-        if f"{name}_1" in paired.columns:
-            _add_ranking(table, paired, Dimension((name,)))
-
-
-def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per pair and question, with the probability of yes to the question (`plain`) and to its swapped negation.
-
-    Replies of several seeds are averaged; null where none is valid.
-    """
-    about = [c for c in rows.columns if c not in ("order", "yes")]
-    mean = rows.group_by(*about, "order", maintain_order=True).agg(pl.col("yes").mean())
-    out = mean.select(about).unique(maintain_order=True)
-    for order in ORDERS:
-        answers = mean.filter(pl.col("order") == order).select("pair", "question", pl.col("yes").alias(order))
-        out = out.join(answers, on=["pair", "question"], how="left", maintain_order="left")
-    return out
-
-
-def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs with what was sampled: the pair, and the person on either side."""
-    sides = [f"{PERSON}_{side}" for side in (1, 2)]
-    people = pl.Enum(pl.concat([pairs[side].cast(pl.String) for side in sides]).unique(maintain_order=True))
-    return pairs.with_columns(pl.col(sides).cast(pl.String).cast(people), unit="pair")
-
-
-def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str | None) -> None:
-    # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
-    counted = pl.col("complete").max().over("group", "question").alias("counted")
-    sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
-    for row in estimate_rows(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
-        table.add(*row)
-
-
-def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
-    """Among ranked pairs of two groups, how often each group's member is ranked above."""
-    first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
-    mixed = pl.col(first) != pl.col(second)
-    sides = pl.concat(
-        paired.select("question", *PEOPLE_KEYS, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
-        for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
-    ).drop_nulls("group")
-    if sides.is_empty():
-        return
-    numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
-    groups = pl.col("group").cast(pl.Enum(sides["group"].unique().sort()))
-    sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE_KEYS)
-    labels, ranking = ranked_above(sums, ("question", "group"))
-    about = {"task": "yesno", "dimension": dimension.name}
-    table.add(m.ABOVE, {**about, **labels}, ranking, _family("comparisons", dimension))
 
 
 @takes(m.SHIFT, m.LIKELY, m.ROUTE, m.READ, m.KEPT)

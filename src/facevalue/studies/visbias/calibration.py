@@ -10,8 +10,7 @@ from facevalue.protocol.calibration import Calibration, Rival, Rows, both_ways, 
 from facevalue.statistics.rivals import EACH_OTHER, OTHERS, PART, SIDE, UNIT, VALUE
 from facevalue.studies.visbias.analysis import CONDITIONS, FIELDS, GROUPS, LEVELS
 from facevalue.studies.visbias.design import SWAPPED
-from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.parsing import CHOICES, attributes
 
 _DIMENSIONS = ("skin_tone", "gender")
 _GROUPS = ("skin tone", "gender")

@@ -17,9 +17,9 @@ from facevalue.protocol.facets import DESCRIPTION, FAVOURS, IMPLICIT, NEITHER, S
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
-from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import AS_PUBLISHED, PAIRS, ROUTE
 from facevalue.studies.visbias.page_forms import FORMS, PAIR, WORDS, forms, panels, shifts
+from facevalue.studies.visbias.parsing import attributes
 from facevalue.studies.visbias.tables import choice_questions, occupations, races
 
 # Sections of VisBias's page: what is shown of choices, comparisons, descriptions, forms and species.

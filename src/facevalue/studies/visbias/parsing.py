@@ -1,4 +1,4 @@
-"""Parsing of replies, task by task.
+"""Prompts and parsing of replies, task by task, and the attributes of the form (Table 10).
 
 The columns of answers: `weight`, `mass` and `na` as every study has them, where the weight is the probability of "yes"
 for comparisons, the share of the open fields that got a category for forms, and 1 for any valid choice or description;
@@ -8,23 +8,70 @@ their order, summing to 1; `description`, the text; `fields`, the fields of a fo
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from math import inf
 
 import polars as pl
 
 from facevalue.answers import NA, NA_DTYPE, free_text, parse_column, yes_no
+from facevalue.answers.categories import Categories, NamedRange
 from facevalue.answers.columns import exact_or_chosen
 from facevalue.answers.form_fields import parse_forms
 from facevalue.answers.free_text import split_texts
 from facevalue.answers.sorting import Judge
 from facevalue.answers.yes_no import Claim
+from facevalue.errors import UnknownNameError
 from facevalue.stimuli.forms import Form, text_form
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import ORDERS, SWAPPED
-from facevalue.studies.visbias.form_tables import FormField
-from facevalue.studies.visbias.settings import Selection
-from facevalue.studies.visbias.tables import PairQuestion, choice_questions, comparisons
+from facevalue.studies.visbias.settings import TABLES, Selection
+from facevalue.studies.visbias.tables import PairQuestion, choice_questions, comparisons, toml
 from facevalue.types import Option, Question, Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of the form: its label there (`title`), other names that replies use (`keys`), and what it may be."""
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    categories: Categories
+
+
+@cache
+def attributes(table: str = "paper") -> tuple[FormField, ...]:
+    """The form's 20 attributes with the categories of one of `TABLES`."""
+    if table not in TABLES:
+        raise UnknownNameError("table of categories", table, TABLES)
+    rows, others = toml("forms.toml"), toml("synonyms.toml")
+    out = []
+    for row in rows["attribute"]:
+        names = tuple(row.get(table, row["paper"]))
+        more = others.get(row["name"], {})
+        synonyms = {
+            word: category
+            for form in ("any", table)
+            for category, listed in more.get(form, {}).items()
+            for word in listed
+            if form == table or category in names
+        }
+        ranges = more.get("ranges", {})
+        plausible = more.get("plausible", (-inf, inf))
+        categories = Categories(
+            attribute=row["name"],
+            names=names,
+            unspecified=rows["unspecified"][table],
+            several=row.get("several", False),
+            synonyms=synonyms,
+            ranges=tuple(NamedRange(*ends) for ends in ranges.get(table, ranges.get("paper", ()))),
+            foreign=tuple(more.get("foreign", ())),
+            plausible=(float(plausible[0]), float(plausible[1])),
+        )
+        out.append(FormField(row["name"], row["title"], tuple(row["keys"]), categories))
+    return tuple(out)
+
 
 # Prompts: the questions of each task, one object for each.
 

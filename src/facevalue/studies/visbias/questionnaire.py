@@ -1,8 +1,8 @@
 """Human study on what forms associate (VisBias, section 3.4 and C.2): statements out, ratings in.
 
-Which statements a model's forms imply is what `attribute_shift` finds (`measures.conditional_kl.shift_graph`). Whether
-a statement is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or
-more is a bias.
+Which statements a model's forms imply is what `attribute_shift` finds (`form_graph.shift_graph`). Whether a statement
+is a bias or a reasonable inference is for people to say: three raters each, on five points; a mean of 3 or more is a
+bias.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,15 @@ from facevalue.annotations.review_answers import ratings_that_count
 from facevalue.annotations.review_cards import item_id
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL
-from facevalue.measures.conditional_kl import KL_THRESHOLD
 from facevalue.measures.estimates import complete_columns, stack_estimates
 from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind, name_method, with_details
 from facevalue.measures.rater_agreement import RATERS, rate_items
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
 from facevalue.studies.visbias.aggregate import SEED
-from facevalue.studies.visbias.analysis import COMPLETED
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.form_graph import COMPLETED, KL_THRESHOLD
 from facevalue.studies.visbias.measures import SHIFT
+from facevalue.studies.visbias.parsing import attributes
 
 PAIR = ("attribute", "choice", "outcome", "likely")
 """Columns of an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""

@@ -20,8 +20,7 @@ from facevalue.answers.json_fields import Read
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.parquet import read_table
 from facevalue.protocol.reproduction import parse_counts, parse_levels, read_columns, require_columns, unreadable_file
-from facevalue.studies.visbias.form_tables import attributes
-from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.parsing import CHOICES, attributes
 from facevalue.studies.visbias.tables import choice_questions, genders, races
 
 RACES, GENDERS = ({level.name: level.spellings for level in factor()} for factor in (races, genders))

@@ -26,7 +26,7 @@ from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias import released_answers as released
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
 from facevalue.studies.visbias.analysis import add_texts
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 
 PAPER = Paper.shipped(__package__)
 MODELS = list(PAPER.table("8"))

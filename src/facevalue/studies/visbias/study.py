@@ -18,9 +18,8 @@ from facevalue.statistics.precision import Precision
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
-from facevalue.studies.visbias.form_tables import attributes
 from facevalue.studies.visbias.measures import LABELS, MEASURES
-from facevalue.studies.visbias.parsing import PromptBuilder
+from facevalue.studies.visbias.parsing import PromptBuilder, attributes
 from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
 from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races

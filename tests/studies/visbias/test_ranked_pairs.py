@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from facevalue.measures.estimators import PEOPLE_KEYS, Sums, share_over_pairs
-from facevalue.measures.pair_comparison import ranked_above, ranking_outcomes
 from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.uncertainty import Estimates
+from facevalue.studies.visbias.comparisons import ranked_above, ranking_outcomes
 from tests.reference import reference
 
 YES, NO, NA = 1.0, 0.0, None

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from facevalue.measures.distances import js_bounds, kl_bounds, share_ranges
-from facevalue.measures.divergence import js_divergence
+from facevalue.studies.visbias.divergence import js_bounds, js_divergence, kl_bounds, share_ranges
 
 SEEDS = st.integers(0, 100_000)
 

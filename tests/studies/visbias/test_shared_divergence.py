@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.divergence import Votes, task_divergences
+from facevalue.studies.visbias.divergence import Votes, task_divergences
 from tests.floors import floor_of
 
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from facevalue.measures.divergence import ChoiceGroups, Choices, choices_of, divergence_from_mean, group_divergences
 from facevalue.measures.uncertainty import Estimates
+from facevalue.studies.visbias.divergence import (
+    ChoiceGroups,
+    Choices,
+    choices_of,
+    divergence_from_mean,
+    group_divergences,
+)
 from tests.floors import floor_of
 from tests.reference import reference
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.divergence import Choices, divergence_bounds, divergence_from_mean
+from facevalue.studies.visbias.divergence import Choices, divergence_bounds, divergence_from_mean
 
 
 def gathered(counts: np.ndarray, missing: np.ndarray) -> Choices:

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from facevalue.answers.categories import words
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.conditional_kl import (
+from facevalue.studies.visbias.form_graph import (
     KL_THRESHOLD,
     PRIORS,
     Forms,
@@ -22,7 +22,7 @@ from facevalue.measures.conditional_kl import (
     kl_limit,
     shift_graph,
 )
-from facevalue.studies.visbias.form_tables import attributes
+from facevalue.studies.visbias.parsing import attributes
 from tests.reference import reference
 
 TWO = [("a", ("x", "y")), ("b", ("u", "v", "w"))]

@@ -1,17 +1,13 @@
-"""Shifts in forms: conditional KL divergence, its exact p-values, and its bounds.
+"""Conditional KL divergence: which choice in a form shifts which other attribute (Algorithm 1 of VisBias).
 
-Exact p-values of shifts in forms: how often a random choice of as many forms shows one as large.
+For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
+forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
+over the forms, and intervals come from it. docs/papers/visbias-forms.md says in plain words what was decided, and why.
 
 Thousands of pairs of a choice and an attribute are looked at, so that a finding needs p-values of a millionth, which no
 affordable number of shuffles gives. But without any association the forms that meet a condition are any n of all forms,
 their votes are multivariate hypergeometric, and the divergence of Algorithm 1 is a sum over categories: its
 distribution follows by adding them one by one.
-
-Conditional KL divergence: which choice in a form shifts which other attribute (Algorithm 1 of VisBias).
-
-For every attribute a_i, every choice c of it and every other attribute a_j: how far the distribution of a_j among the
-forms with a_i = c lies from that among all forms. The form is the unit: the noise floor shuffles the choices of a_i
-over the forms, and intervals come from it. docs/papers/visbias-forms.md says in plain words what was decided, and why.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,9 +21,10 @@ import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval, kl_bounds, share_ranges
+from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval
 from facevalue.measures.permutation import FIRST_SHUFFLES, by_shuffles
 from facevalue.measures.uncertainty import Bounds, unknown_bounds
+from facevalue.studies.visbias.divergence import kl_bounds, share_ranges
 
 _FINE = 20.0  # steps of the sum per nat and form, a fraction of what it varies by without any association
 _FAR = 30.0  # sums are followed up to 30 ln(1 + n) / n, which random forms hardly ever pass
@@ -139,12 +136,12 @@ def _choose(size: npt.ArrayLike, x: npt.ArrayLike) -> Array:
     return np.asarray(scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1))
 
 
-ATTRIBUTE_SHIFT = "attribute_shift"
-"""Name of the measure."""
 KL_THRESHOLD = 1.0
 """KL from which the paper gives a pair to human raters (section 3.4)."""
 PRIORS = ("marginal", "uniform")
-CONDITIONS = ("completed", "prefilled")
+COMPLETED = "completed"
+CONDITIONS = (COMPLETED, "prefilled")
+"""Fields that make a condition: those the model filled in, and those that were drawn at random beforehand."""
 LEAST_FORMS = 2
 """Forms of a condition: the paper excludes "cases with only one sample" (section 3.4)."""
 
@@ -532,7 +529,7 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
 
     Examples
     --------
-    >>> from facevalue.measures.conditional_kl import shift_graph
+    >>> from facevalue.studies.visbias.form_graph import shift_graph
     >>> names, eye = (("a1", "a2"), ("b1", "b2")), np.eye(2)[[0] * 10 + [1] * 10]
     >>> whole, few = (Forms(("a", "b"), names, (eye, eye), np.zeros((20, 2), bool), lost) for lost in (0, 1))
     >>> [form_bounds(x, shift_graph(x, 0), "completed").low.round(2).tolist() for x in (whole, few)]

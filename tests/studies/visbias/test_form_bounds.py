@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.conditional_kl import Forms, form_bounds, kl_divergence, shift_graph
+from facevalue.studies.visbias.form_graph import Forms, form_bounds, kl_divergence, shift_graph
 
 NAMES, CHOICES = ("a", "b", "c"), (("a1", "a2"), ("b1", "b2", "b3"), ("c1", "c2"))
 

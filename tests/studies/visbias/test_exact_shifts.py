@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from facevalue.measures.conditional_kl import Forms, category_p, exact_p, kl_divergence, least_p, shift_graph
+from facevalue.studies.visbias.form_graph import Forms, category_p, exact_p, kl_divergence, least_p, shift_graph
 
 
 @pytest.mark.parametrize(("categories", "n"), [(2, 3), (2, 40), (4, 12), (16, 25), (16, 120)])
