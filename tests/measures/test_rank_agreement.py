@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.profiles import RankAgreement, rank_agreement
+from facevalue.measures.run_comparison import RankAgreement, rank_agreement
 
 CELLS, UNITS, GROUPS, DRAWS = 34, 24, 20, 1000
 

@@ -20,8 +20,7 @@ from facevalue.errors import SettingError
 from facevalue.measures.caveats import add_caveat
 from facevalue.measures.definitions import unit_name
 from facevalue.measures.estimates import label_columns
-from facevalue.measures.profiles import RankAgreement
-from facevalue.measures.run_comparison import BALANCED_CELLS
+from facevalue.measures.run_comparison import BALANCED_CELLS, RankAgreement
 from facevalue.protocol.offers import OfferedTable as Shown
 from facevalue.report.comparison_page import (
     RANK_HEADS,

@@ -20,7 +20,7 @@ from facevalue.measures.uncertainty import Floor
 CHI_SQUARED_INVERSION = name_method(IntervalKind.INVERSION, "noncentral chi-squared from the noise floor")
 _FLOOR = 0.95  # quantile of a noise floor that `Floor.high` is
 _FEW, _MANY = 0.5, 1e4  # degrees of freedom that are told apart
-_STEPS = 30
+_STEPS, _SPREAD_STEPS = 30, 40
 _ABOVE_ZERO = 1e-6
 
 
@@ -153,3 +153,59 @@ def distance_equivalence_p(
     """
     law = noise_of_floor(mean, high)
     return np.asarray(scipy.special.chndtr(np.asarray(value) / law.scale, law.df, np.asarray(margin) / law.scale))
+
+
+_SURE = 0.01  # p from which a thousand draws know it well
+
+
+def spread_interval(value: float, null: Array, identities: int, df: float, p: float) -> tuple[float, float]:
+    """Interval of the spread without what chance adds to it.
+
+    Parameters
+    ----------
+    null:
+        Spreads of answers without any preference.
+    df:
+        Degrees of freedom that the scatter of the null is known with.
+    p:
+        Of the test of the spread: how far out it lies among those that it is tested against.
+
+    Returns
+    -------
+    low, high. Zero is in it exactly where p is 1 - `LEVEL` or more; the value itself always is, though near zero most
+    of it may be chance.
+
+    Equation
+    --------
+    spread²/m ~ F with ν and df degrees of freedom and noncentrality λ = ν τ²/m, τ the spread to be known; m and 2 m²/ν
+    are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). f is the quantile 1 - p of the central F, so
+    that test and interval have one pivot; where p is below .01, spread²/m if that is larger, as p may have reached its
+    smallest step. Limits: τ with P(F >= f) = .05 - a and P(F <= f) = a, a = .025 (1 - exp(-λ / 4)): 2.5% on either side
+    of a large spread, and 5% above a spread of zero, which cannot be missed on its other side
+    (`distances.distance_interval`).
+
+    Examples
+    --------
+    >>> null = np.sqrt(np.random.default_rng(0).chisquare(11, 4000) / 11)
+    >>> [[round(x, 1) for x in spread_interval(value, null, 12, 200, p)] for value, p in ((1.2, 0.2), (9.0, 0.00005))]
+    [[0.0, 1.4], [7.9, 10.0]]
+    """
+    squares = null**2
+    mean, variance = float(squares.mean()), float(squares.var())
+    if not (mean > 0 and variance > 0 and np.isfinite(p)):
+        return float("nan"), float("nan")
+    nu = min(2 * mean**2 / variance, identities - 1.0)
+    placed = float(scipy.special.fdtri(nu, df, 1 - max(p, _SURE)))
+    f = placed if p >= _SURE else max(placed, value**2 / mean)
+
+    def limit(*, upper: bool) -> float:
+        low, high = 0.0, f * nu + 40 + 12 * np.sqrt(f * nu * (1 + f * nu / df) + nu)
+        for _ in range(_SPREAD_STEPS):
+            middle = (low + high) / 2
+            tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
+            below = scipy.special.ncfdtr(nu, df, middle, f)
+            is_within = below > tail if upper else 1 - below < 1 - LEVEL - tail
+            low, high = (middle, high) if is_within else (low, middle)
+        return float(np.sqrt(mean / nu * (high if p < 1 - LEVEL or upper else 0.0)))
+
+    return min(limit(upper=False), value), max(limit(upper=True), value)

@@ -1,6 +1,4 @@
-"""Tests by shuffled labels, and labels to shuffle.
-
-Tests by shuffled labels, as fine as their family needs.
+"""Tests by shuffled labels, as fine as their family needs; labels to shuffle; and values beside a null.
 
 A thousand shuffles give no p below .001, and the smallest of a thousand p-values has to be far smaller. So the largest
 statistic of a whole family is compared with the largest of each shuffle, which needs no p of its own for each test;
@@ -14,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.multitest import adjust_p
 from facevalue.measures.uncertainty import Estimates, Floor, no_floor
 
@@ -25,7 +23,7 @@ ENOUGH_SHUFFLES = 20
 p-values"): p is then .02 or more."""
 LONE_EFFECT = 0.8
 """Share of a family's level for what finds a lone effect best; the rest is for the other of max-T and BH."""
-_SLACK = 1e-9
+_SLACK = 1e-9  # values that are closer are ties
 _COUNTABLE = 30  # logarithm of a number of labelings up to which it is told
 
 
@@ -255,3 +253,30 @@ class Deals:
             order += np.arange(0, places.size, of_block)[:, None]
             out[:, places] = self._label[places].take(order.reshape(size, -1))
         return out.take(self._of_item, axis=1).astype(np.int64)
+
+
+def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
+    """Mean and 95th percentile of a null of shape (draws, estimates), with p of the values."""
+    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.broadcast_to(p, np.shape(value)))
+
+
+def critical_value(null: Array) -> Array:
+    """Value above which `share_beyond` is less than 1 - `LEVEL`; infinity where no value is.
+
+    Examples
+    --------
+    >>> null = np.arange(100.0)
+    >>> [share_beyond(null, critical_value(null) + more).round(3).tolist() for more in (0.0, 0.5)]
+    [0.059, 0.05]
+    """
+    reaching = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
+    if reaching < 0:
+        return np.full(null.shape[1:], np.inf)
+    return np.asarray(np.sort(null, axis=0)[null.shape[0] - 1 - reaching] + _SLACK)
+
+
+def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
+    """Share of a null of shape (draws, ...) that reaches a value, the value itself among them."""
+    values = np.asarray(value, dtype=np.float64)
+    hits = (null >= values - _SLACK).sum(axis=0)
+    return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)

@@ -1,10 +1,14 @@
-"""Comparisons of runs, sources and dates, cell by cell.
+"""Comparisons of runs, sources and dates, cell by cell, and how far two runs agree in rank.
 
 Printed values (VIGNETTE, Tables 12 and 13: real against synthetic pictures) have no uncertainty, and are compared as
 plain tables. Runs are compared on what was sampled: `difference_summaries` says what the differences of all cells
 amount to. Two sources of answers, a model that sees the picture and one that is told who is on it, are correlated over
 groups (Counterfactuals, section 5.1). Conditions such as dates are compared by contrasts Σ c_t x_t with Σ c_t = 0, a
 drift or a step, which are taken like any paired change.
+
+Two models that are asked about the same pictures share what is odd about these: their estimates go up and down together
+though neither has an effect. And noise on either side hides how much real effects agree. So a rank correlation stands
+beside what chance gives on the same pictures, and its interval is of the effects without noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +23,15 @@ import scipy
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import Measure, change_of
-from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured, split_method
-from facevalue.measures.pair_moments import share_beyond, spread_interval
+from facevalue.measures.distances import spread_interval
+from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind, name_method, name_unmeasured, split_method
 from facevalue.measures.paired_changes import ChangeSet, Deletion, change_interval, estimate_keys
 from facevalue.measures.pairs import to_array
+from facevalue.measures.permutation import share_beyond
 from facevalue.measures.uncertainty import Estimates, Floor
 
 DELTA_STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
-"""Statistics that Tables 12 and 13 print, in their order."""
+"""Statistics of differences between two tables (VIGNETTE, Tables 12 and 13), in their order."""
 PERCENT_LIMITS = (0.0, 100.0)
 _SLACK = 1e-6
 
@@ -110,32 +115,6 @@ def _example(frame: pl.DataFrame, keys: Sequence[str]) -> str:
     if not frame.height:
         return "none"
     return ", ".join(f"{name} {level}" for name, level in zip(keys, frame.row(0), strict=False) if level is not None)
-
-
-def summarise_deltas(matched: Matched, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Take the four numbers of Tables 12 and 13.
-
-    `by`: keys to summarise by (activity); all cells together by default.
-    Returns a row per level of `by` and statistic: `by`, `statistic`, `value`, `n` (cells).
-
-    Equation
-    --------
-    mean signed delta Σ d_i / N; mean absolute error Σ |d_i| / N; RMSE sqrt(Σ d_i² / N); maximum max |d_i| (VIGNETTE,
-    section A.6, Tables 12 and 13), d_i = second - first.
-    """
-    for name in by:
-        if name not in matched.keys:
-            raise UnknownNameError("key", name, matched.keys)
-    groups = [((), matched.cells)] if not by else matched.cells.group_by(list(by), maintain_order=True)
-    tables = []
-    for levels, cells in groups:
-        delta = to_array(cells["delta"])
-        values = (delta.mean(), np.abs(delta).mean(), np.sqrt((delta**2).mean()), np.abs(delta).max())
-        rows = pl.DataFrame({"statistic": DELTA_STATISTICS, "value": [float(x) for x in values], "n": [delta.size] * 4})
-        tables.append(
-            rows.select(*(pl.lit(lv, pl.String).alias(k) for k, lv in zip(by, levels, strict=True)), pl.all())
-        )
-    return pl.concat(tables)
 
 
 _FEWEST = 4
@@ -423,3 +402,136 @@ def _weighted_sum(tables: Sequence[pl.DataFrame], weights: Array) -> pl.DataFram
         .group_by(estimate_keys(tables[0]), maintain_order=True)
         .agg(*sums, pl.col("n").sum(), pl.col("clusters").max(), pl.col("(bare)", "(floored)").any())
     )
+
+
+FEWEST_EFFECTS = 5
+"""Cells that a correlation takes."""
+_DRAWS, _MOST = 1000, 400_000
+_GRID = np.linspace(-1.0, 1.0, 21)
+RANK_SEED = 20262
+
+
+@dataclass(frozen=True, slots=True)
+class RankAgreement:
+    """Spearman's correlation of the effects of two models over cells."""
+
+    measure: str
+    cells: int
+    rho: float
+    """Of the estimates as they are."""
+    chance: float
+    chance_low: float
+    chance_high: float
+    """Mean and 95% range of the same if neither model had any effect, on the same pictures."""
+    p: float
+    """Two-sided, of there being no effects at all."""
+    value: float
+    low: float
+    high: float
+    """Correlation of the effects without noise, and its interval at `level`; NaN is not measurable."""
+    level: float
+    method: str
+
+
+def rank_agreement(
+    measure: str, first: Array, second: Array, noise: tuple[Array, Array], level: float
+) -> RankAgreement:
+    """Correlate effects of two models over cells.
+
+    Parameters
+    ----------
+    first, second:
+        Estimates, arrays of one length.
+    noise:
+        Draws of the errors of either, together: shape (draws, cells).
+    level:
+        Of the interval, 0.95 for a single correlation.
+
+    Equation
+    --------
+    ρ is Spearman's correlation. Without any effect estimates are their errors, x = e₁ and y = e₂, which share pictures:
+    the ρ of draws of (e₁, e₂) is the null. The interval holds each correlation r of normal effects a, b (as 6/π
+    asin(r/2), Spearman's of them) under which ρ is not among the outermost draws of ρ(τ₁ a + e₁, τ₂ b + e₂), with τ² =
+    max(variance of the estimates over cells - that of their errors, 0). Where the null is not rejected either, it
+    holds zero.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> effects = rng.normal(size=40)
+    >>> errors = rng.normal(scale=0.1, size=(2, 1000, 40))
+    >>> first, second = effects + errors[:, 0]
+    >>> found = rank_agreement("shift", first, second, (errors[0], errors[1]), 0.95)
+    >>> found.low > 0.9, found.p < 0.01, abs(found.chance) < 0.05
+    (True, True, True)
+    """
+    alpha, none = 1 - level, float("nan")
+    if first.size < FEWEST_EFFECTS or np.ptp(first) == 0 or np.ptp(second) == 0:
+        reason = f"{NOT_MEASURABLE}: fewer than {FEWEST_EFFECTS} cells, or all alike"
+        return RankAgreement(measure, first.size, none, none, none, none, none, none, none, none, level, reason)
+    rho = float(_spearman(_ranks(first[None]), _ranks(second[None]))[0])
+    null = _spearman(_ranks(noise[0]), _ranks(noise[1]))
+    beyond = min(int((null >= rho).sum()), int((null <= rho).sum()))
+    p = min(2 * (beyond + 1) / (null.size + 1), 1.0)
+    low, value, high = _invert_correlation(rho, (first, second), noise, alpha)
+    if p > alpha:
+        low, high = min(low, 0.0), max(high, 0.0)
+    chance_low, chance_high = (float(np.quantile(null, q)) for q in (0.025, 0.975))
+    return RankAgreement(
+        measure, first.size, rho, float(null.mean()), chance_low, chance_high, p, value, low, high, level,
+        f"{IntervalKind.INVERSION} (over normal effects, errors by the jackknife; {null.size:,} draws)",
+    )  # fmt: skip
+
+
+def draws_for(cells: int) -> int:
+    """Number of draws for this many cells.
+
+    Examples
+    --------
+    >>> draws_for(40), draws_for(4000)
+    (1000, 200)
+    """
+    return int(np.clip(_MOST // max(cells, 1), 200, _DRAWS))
+
+
+def _invert_correlation(
+    rho: float, estimates: tuple[Array, Array], noise: tuple[Array, Array], alpha: float
+) -> tuple[float, float, float]:
+    """Lower end, middle and upper end of the correlations of effects that agree with the one that was measured."""
+    taus = [np.sqrt(max(x.var() - float(e.var(axis=1).mean()), 0.0)) for x, e in zip(estimates, noise, strict=True)]
+    rng = np.random.default_rng(RANK_SEED)
+    one_effect, another = rng.standard_normal((2, *noise[0].shape))
+    first = _ranks(taus[0] * one_effect + noise[0])
+    quantiles = np.array(
+        [
+            np.quantile(
+                _spearman(first, _ranks(taus[1] * (r * one_effect + np.sqrt(1 - r * r) * another) + noise[1])),
+                [alpha / 2, 0.5, 1 - alpha / 2],
+            )
+            for r in _GRID
+        ]
+    )
+    quantiles = np.maximum.accumulate(quantiles, axis=0)  # they rise with r, but for the noise of the draws
+    ends = [float(np.interp(rho, quantiles[:, at], _GRID)) for at in (2, 1, 0)]
+    if rho < quantiles[0, 0] or rho > quantiles[-1, 2]:  # further out than any effects of this size explain
+        ends = [-1.0, np.sign(rho), 1.0]
+    if rho <= quantiles[0, 2]:
+        ends[0] = -1.0
+    if rho >= quantiles[-1, 0]:
+        ends[2] = 1.0
+    if not all(taus):
+        ends[1] = float("nan")
+    low, value, high = (float(6 / np.pi * np.arcsin(end / 2)) for end in ends)
+    return low, value, high
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks within each row, centred and of length one; ties have ranks in order, which errors hardly have."""
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, values.argsort(axis=1), np.arange(values.shape[1], dtype=np.float64)[None], axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    return ranks / np.sqrt((ranks**2).sum(axis=1, keepdims=True))
+
+
+def _spearman(first: Array, second: Array) -> npt.NDArray[np.float64]:
+    return np.asarray((first * second).sum(axis=1))

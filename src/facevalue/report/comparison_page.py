@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from facevalue.measures.caveats import add_caveat, shared_caveat
-from facevalue.measures.profiles import RankAgreement
+from facevalue.measures.run_comparison import RankAgreement
 from facevalue.measures.uncertainty import Estimates
 from facevalue.report.blocks.content import CaptionedPicture, Content, PartContent, PictureRow, TextContent
 from facevalue.report.formatting import DASH, Titles, number, shown_settings

@@ -16,7 +16,7 @@ from facevalue.errors import DataError, NothingComparedError, RunError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import rows_of_any
 from facevalue.measures.paired_changes import OTHER_SUFFIX, REDUCED_COLUMNS, ChangeSet, Deletion, estimate_keys
-from facevalue.measures.profiles import RANK_SEED, RankAgreement, draws_for, rank_agreement
+from facevalue.measures.run_comparison import RANK_SEED, RankAgreement, draws_for, rank_agreement
 from facevalue.places import is_url
 from facevalue.runs.answer_flips import (
     NO_FLIPS,

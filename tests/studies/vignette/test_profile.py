@@ -10,22 +10,20 @@ from hypothesis import strategies as st
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import split_method
-from facevalue.measures.profiles import CONFLICTING, LOW, profile_pattern
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette.aggregate import SHOWN_AS
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import BY_CONSTRUCTION, add_profiles, compare, normalised_scores
-from tests.studies.vignette.framed import collect
-from tests.studies.vignette.simulated import (
-    DECISION,
-    DOING,
-    PERCEPTION,
-    POLITICS,
-    TERMS,
-    answered,
-    chunks,
-    prefers,
+from facevalue.studies.vignette.profile import (
+    BY_CONSTRUCTION,
+    CONFLICTING,
+    LOW,
+    add_profiles,
+    compare,
+    normalised_scores,
+    profile_pattern,
 )
+from tests.studies.vignette.framed import collect
+from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, POLITICS, TERMS, answered, chunks, prefers
 
 
 def estimates(frame: pl.DataFrame, model: str = "m", size: int = 100) -> pl.DataFrame:

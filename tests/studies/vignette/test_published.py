@@ -8,8 +8,9 @@ from math import floor
 import polars as pl
 import pytest
 
-from facevalue.measures.run_comparison import Matched, match_tables, summarise_deltas
+from facevalue.measures.run_comparison import Matched, match_tables
 from facevalue.protocol.reproduction import Paper
+from facevalue.studies.vignette.reproduce import summarise_deltas
 
 PRINTED = {table: Paper.shipped("facevalue.studies.vignette").table(str(table)) for table in range(15, 20)}
 KEYS = ["model", "identity", "activity"]

@@ -13,10 +13,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
 from facevalue.measures.definitions import POOLED, Measure, is_wanted, takes
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import CellEstimates, Sums, enter_frame, family_names, share_of_sums
-from facevalue.measures.impact import ChosenAmong, identity_sets
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
-from facevalue.measures.pair_moments import PairSpread
 from facevalue.measures.pairs import (
     SHARE_SUMS,
     UNIT_COLUMNS,
@@ -29,14 +26,17 @@ from facevalue.measures.pairs import (
     selection_frequencies,
     to_array,
 )
-from facevalue.measures.proportions import PAIRED_T, Shares, fisher_exact, score_p
+from facevalue.measures.proportions import Shares, score_p
 from facevalue.protocol.estimands import SumEstimand
 from facevalue.protocol.streams import whole_stimuli
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables
+from facevalue.studies.vignette.identity_sets import ChosenAmong, PairSpread, identity_sets
 from facevalue.studies.vignette.measures import LABELS
+from facevalue.studies.vignette.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
 from facevalue.studies.vignette.profile import add_profiles, compare
 from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, dimensions, questions
+from facevalue.studies.vignette.two_proportions import PAIRED_T, fisher_exact
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"

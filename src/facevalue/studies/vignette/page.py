@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.caveats import add_caveat
-from facevalue.measures.profiles import profile_pattern
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, UnitsCard
@@ -30,6 +29,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, worded
 from facevalue.protocol.words import Words
 from facevalue.studies.vignette.measures import NEITHER, OUTCOMES
+from facevalue.studies.vignette.profile import profile_pattern
 from facevalue.studies.vignette.study import TITLES
 from facevalue.studies.vignette.tables import PARADIGMS, questions
 

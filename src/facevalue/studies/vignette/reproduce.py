@@ -4,20 +4,23 @@ Answers are not released, so that selection frequencies cannot be recomputed; wh
 and the summaries of other printed tables (Tables 11 to 13).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from facevalue.measures.answer_matches import chance_match_rates
-from facevalue.measures.run_comparison import match_tables, summarise_deltas
+from facevalue.errors import UnknownNameError
+from facevalue.measures.pairs import to_array
+from facevalue.measures.run_comparison import DELTA_STATISTICS, Matched, match_tables
 from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
 from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
+from facevalue.studies.vignette.variants import chance_match_rates
 
 PAPER = Paper.shipped(__package__)
 COLUMNS = ("Identities", "Individual Images", "Identity Contrast", "Activity Contrast", "Identity-Activity Contrast")
@@ -121,3 +124,29 @@ def _difference(cell: Printed) -> Cell:
     """These tables round to four decimals and drop zeros at the end: "4.0" is 4.0000."""
     value, (integer, _, decimals) = _differences()[cell.row][cell.column], str(cell.text).partition(".")
     return cell.at(cell.column, f"{integer}.{decimals:0<4}" if decimals else integer).number(value)
+
+
+def summarise_deltas(matched: Matched, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Take the four numbers of Tables 12 and 13.
+
+    `by`: keys to summarise by (activity); all cells together by default.
+    Returns a row per level of `by` and statistic: `by`, `statistic`, `value`, `n` (cells).
+
+    Equation
+    --------
+    mean signed delta Σ d_i / N; mean absolute error Σ |d_i| / N; RMSE sqrt(Σ d_i² / N); maximum max |d_i| (VIGNETTE,
+    section A.6, Tables 12 and 13), d_i = second - first.
+    """
+    for name in by:
+        if name not in matched.keys:
+            raise UnknownNameError("key", name, matched.keys)
+    groups = [((), matched.cells)] if not by else matched.cells.group_by(list(by), maintain_order=True)
+    tables = []
+    for levels, cells in groups:
+        delta = to_array(cells["delta"])
+        values = (delta.mean(), np.abs(delta).mean(), np.sqrt((delta**2).mean()), np.abs(delta).max())
+        rows = pl.DataFrame({"statistic": DELTA_STATISTICS, "value": [float(x) for x in values], "n": [delta.size] * 4})
+        tables.append(
+            rows.select(*(pl.lit(lv, pl.String).alias(k) for k, lv in zip(by, levels, strict=True)), pl.all())
+        )
+    return pl.concat(tables)

@@ -1,4 +1,10 @@
-"""Comparisons of two people: which pairs are ranked, and which groups are ranked above others."""
+"""Comparisons of two people: which pairs are ranked, and which groups are ranked above others.
+
+VisBias (section 2.1, II) asks each question once as it is, once with the images swapped and the wording turned round,
+which makes it the negation of the first. So a model that ranks the two people answers them *differently*. One that sees
+no difference says no to both, and equal yes contradicts itself. The published rate (Table 6) is that of differing
+answers; the other two are ours.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
+from facevalue.measures.distances import spread_interval
 from facevalue.measures.impact import impact_ratios, shortfalls
-from facevalue.measures.pair_moments import (
+from facevalue.measures.permutation import share_beyond
+from facevalue.studies.vignette.identity_sets import (
     MOST_NULL_DRAWS,
     Scenes,
     crossed_correlation,
     draw_frequencies,
     frequency_spread,
     selection_spread,
-    share_beyond,
     spread_error,
-    spread_interval,
 )
 
 

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from facevalue.errors import UnknownNameError
-from facevalue.measures.profiles import ALONE, CONFLICTING, HIGH, LOW, MIXED, profile_correlations, profile_pattern
+from facevalue.studies.vignette.profile import (
+    ALONE,
+    CONFLICTING,
+    HIGH,
+    LOW,
+    MIXED,
+    profile_correlations,
+    profile_pattern,
+)
 
 
 def scores(*values: float | None, se: float = 2.0, clusters: int = 40, neutral: float = 50.0) -> pl.DataFrame:

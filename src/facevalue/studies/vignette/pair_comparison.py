@@ -1,12 +1,4 @@
-"""Comparisons of who is chosen in pairs: PairComp, polarity, log-odds of activities, and negated questions.
-
-Pairs of people of whom one is asked about twice: by a question, and by its negation.
-
-VisBias (section 2.1, II) asks each question once as it is, once with the images swapped and the wording turned round,
-which makes it the negation of the first. So a model that ranks the two people answers them *differently*. One that sees
-no difference says no to both, and equal yes contradicts itself. The published rate (Table 6) is that of differing
-answers; the other two are ours.
-"""
+"""Comparisons of who is chosen in pairs: PairComp, polarity, and log-odds of activities."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,16 +10,9 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import CELL_NUMBER, UNIT_COLUMNS, add_sums, number_cells, to_array
-from facevalue.measures.proportions import (
-    FEWEST_UNITS,
-    TOO_FEW_UNITS,
-    Portion,
-    difference_of_shares,
-    effective_size,
-    fisher_exact,
-    t_limits,
-)
+from facevalue.measures.proportions import FEWEST_UNITS, TOO_FEW_UNITS, effective_size
 from facevalue.measures.uncertainty import Bounds
+from facevalue.studies.vignette.two_proportions import Portion, difference_of_shares, fisher_exact, t_limits
 
 _NOTHING = 1e-9
 

@@ -1,16 +1,27 @@
-"""Covariances of selection frequencies, since identities share pairs, and their values by chance."""
+"""Identities that were chosen among: how far their selection frequencies lie apart, and their impact ratios.
 
-from collections.abc import Callable
+Identities share pairs, so that the errors of their frequencies go together; and had nobody been preferred, it would not
+matter which of a scene's pictures shows whom. Spread, impact ratios and shortfalls are judged beside both.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import scipy
 
-from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
-from facevalue.measures.uncertainty import Floor
+from facevalue.measures.cluster_bootstrap import Array, only_values
+from facevalue.measures.distances import spread_interval
+from facevalue.measures.impact import impact_ratios, shortfall_bounds, shortfalls
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.missing_data_bounds import spread_bounds
+from facevalue.measures.pairs import frequency_methods, to_array
+from facevalue.measures.permutation import null_floor, share_beyond
+from facevalue.measures.uncertainty import Bounds
 
 Codes = npt.NDArray[np.int64]
 NULL_DRAWS = 1000
@@ -18,10 +29,10 @@ NULL_DRAWS = 1000
 MOST_NULL_DRAWS = 20_000
 """Of a test that has fewer than `ENOUGH_NULL_DRAWS` hits until then."""
 ENOUGH_NULL_DRAWS = 20
-_SURE = 0.01  # p from which a thousand draws know it well
-_STEPS = 40
-_SLACK = 1e-9  # values that are closer are ties
 _BLOCK = 2**16  # numbers held at once: what fits a processor's cache
+LOG_SCALE_DELTA = name_method(IntervalKind.DELTA, "on the log scale over pictures, whoever is chosen most")
+REFERENCE_IDENTITY = name_method(IntervalKind.NONE, "the identity that all others are compared with")
+NEVER_CHOSEN = name_method(IntervalKind.NONE, "never chosen")
 
 
 class PairSpread(NamedTuple):
@@ -233,86 +244,6 @@ def spread_error(selected: Array, se: Array, related: Array) -> float:
     return float(np.sqrt(max(slope @ (related * np.outer(se, se)) @ slope, 0.0)))
 
 
-def spread_interval(value: float, null: Array, identities: int, df: float, p: float) -> tuple[float, float]:
-    """Interval of the spread without what chance adds to it.
-
-    Parameters
-    ----------
-    null:
-        Spreads of answers without any preference.
-    df:
-        Degrees of freedom that the scatter of the null is known with.
-    p:
-        Of the test of the spread: how far out it lies among those that it is tested against.
-
-    Returns
-    -------
-    low, high. Zero is in it exactly where p is 1 - `LEVEL` or more; the value itself always is, though near zero most
-    of it may be chance.
-
-    Equation
-    --------
-    spread²/m ~ F with ν and df degrees of freedom and noncentrality λ = ν τ²/m, τ the spread to be known; m and 2 m²/ν
-    are mean and variance of null spreads², ν at most k - 1 (Patnaik 1949). f is the quantile 1 - p of the central F, so
-    that test and interval have one pivot; where p is below .01, spread²/m if that is larger, as p may have reached its
-    smallest step. Limits: τ with P(F >= f) = .05 - a and P(F <= f) = a, a = .025 (1 - exp(-λ / 4)): 2.5% on either side
-    of a large spread, and 5% above a spread of zero, which cannot be missed on its other side
-    (`distances.distance_interval`).
-
-    Examples
-    --------
-    >>> null = np.sqrt(np.random.default_rng(0).chisquare(11, 4000) / 11)
-    >>> [[round(x, 1) for x in spread_interval(value, null, 12, 200, p)] for value, p in ((1.2, 0.2), (9.0, 0.00005))]
-    [[0.0, 1.4], [7.9, 10.0]]
-    """
-    squares = null**2
-    mean, variance = float(squares.mean()), float(squares.var())
-    if not (mean > 0 and variance > 0 and np.isfinite(p)):
-        return float("nan"), float("nan")
-    nu = min(2 * mean**2 / variance, identities - 1.0)
-    placed = float(scipy.special.fdtri(nu, df, 1 - max(p, _SURE)))
-    f = placed if p >= _SURE else max(placed, value**2 / mean)
-
-    def limit(*, upper: bool) -> float:
-        low, high = 0.0, f * nu + 40 + 12 * np.sqrt(f * nu * (1 + f * nu / df) + nu)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            tail = (1 - LEVEL) / 2 * -np.expm1(-middle / 4)
-            below = scipy.special.ncfdtr(nu, df, middle, f)
-            is_within = below > tail if upper else 1 - below < 1 - LEVEL - tail
-            low, high = (middle, high) if is_within else (low, middle)
-        return float(np.sqrt(mean / nu * (high if p < 1 - LEVEL or upper else 0.0)))
-
-    return min(limit(upper=False), value), max(limit(upper=True), value)
-
-
-def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:
-    """Mean and 95th percentile of a null of shape (draws, estimates), with p of the values."""
-    return Floor(null.mean(axis=0), np.quantile(null, 0.95, axis=0), np.broadcast_to(p, np.shape(value)))
-
-
-def critical_value(null: Array) -> Array:
-    """Value above which `share_beyond` is less than 1 - `LEVEL`; infinity where no value is.
-
-    Examples
-    --------
-    >>> null = np.arange(100.0)
-    >>> [share_beyond(null, critical_value(null) + more).round(3).tolist() for more in (0.0, 0.5)]
-    [0.059, 0.05]
-    """
-    reaching = int(np.ceil((1 - LEVEL) * (1 + null.shape[0]))) - 2  # draws that may reach it, at most
-    if reaching < 0:
-        return np.full(null.shape[1:], np.inf)
-    return np.asarray(np.sort(null, axis=0)[null.shape[0] - 1 - reaching] + _SLACK)
-
-
-def share_beyond(null: Array, value: npt.ArrayLike) -> Array:
-    """Share of a null of shape (draws, ...) that reaches a value, the value itself among them."""
-    values = np.asarray(value, dtype=np.float64)
-    hits = (null >= values - _SLACK).sum(axis=0)
-    return np.where(np.isfinite(values), (1.0 + hits) / (1.0 + null.shape[0]), np.nan)
-
-
 def selection_spread(
     selected: Array, se: Array, related: Array, df: float, scenes: Scenes | None, seed: int
 ) -> PairSpread:
@@ -350,3 +281,164 @@ def _dealt_p(scenes: Scenes, value: float, seed: int) -> tuple[float, float]:
         hits += int((spreads >= value - 1e-9).sum())
         draws += NULL_DRAWS
     return max((1.0 + hits) / (1.0 + draws), scenes.smallest_p), max(1.0 / (1 + MOST_NULL_DRAWS), scenes.smallest_p)
+
+
+@dataclass(frozen=True)
+class ChosenAmong:
+    """Identities that were chosen among in answer to one question."""
+
+    shares: pl.DataFrame
+    """Their shares (`pairs.selection_frequencies`), those with an answer, in the order of all arrays."""
+    couples: pl.DataFrame
+    """Answers of the couples among them: first and second (places in that order), `crossed` and n."""
+    scenes: Scenes | None
+    """Their answers by scene; None where pictures are paired across scenes."""
+
+    @property
+    def size(self) -> int:
+        """Number of identities."""
+        return self.shares.height
+
+    @cached_property
+    def selection_shares(self) -> Array:
+        """S of each, in percent."""
+        return to_array(self.shares["value"])
+
+    @cached_property
+    def se(self) -> Array:
+        """Standard errors of `selection_shares`."""
+        return to_array(self.shares["se"])
+
+    @cached_property
+    def df(self) -> float:
+        """Degrees of freedom that all of them have."""
+        return float(to_array(self.shares["df"]).min()) if self.size else 0.0
+
+    @cached_property
+    def error_correlation(self) -> Array:
+        """Correlation of the errors of `selection_shares`."""
+        if self.scenes is not None:
+            return self.scenes.error_correlation
+        first, second = _codes(self.couples, "first"), _codes(self.couples, "second")
+        return crossed_correlation(first, second, to_array(self.couples["n"]), self.se)
+
+    def null(self, draws: int, seed: int, *, freed: bool) -> Array:
+        """Selection frequencies had nobody been preferred, shape (draws, identities).
+
+        With `freed`, differences between identities are taken out before they are dealt anew: the noise that there is
+        beside them. Else all of them are dealt as they are, as a test wants it.
+        """
+        if self.scenes is None:
+            centre = float(self.selection_shares.mean())
+            return draw_frequencies(self.se, self.error_correlation, self.df, draws, seed, centre)
+        return self.scenes.permute_identities(self.scenes.null_answers if freed else self.scenes.s, draws, seed)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Between what `selection_shares` would lie, whatever the missing answers had been."""
+        low, high, error = (to_array(self.shares[name]) for name in ("bound_low", "bound_high", "bound_se"))
+        return Bounds(self.selection_shares, low, high, np.full(self.size, np.nan), error)
+
+    @property
+    def spread_bounds(self) -> dict[str, float]:
+        """Bounds of `spread`, each identity's missing answers going where they like, and their standard error."""
+        ends = (
+            spread_bounds([self.bounds.select_rows(np.array([at])) for at in range(self.size)])
+            if self.size > 1
+            else None
+        )
+        error = spread_error(self.selection_shares, self.bounds.se, self.error_correlation) if ends else np.nan
+        low, high = (float(ends.low[0]), float(ends.high[0])) if ends else (np.nan, np.nan)
+        return {"bound_low": low, "bound_high": high, "bound_se": error}
+
+    def spread(self, seed: int) -> PairSpread:
+        """Spread of the selection shares; see `pair_moments.selection_spread`."""
+        return selection_spread(self.selection_shares, self.se, self.error_correlation, self.df, self.scenes, seed)
+
+    def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_]]:
+        """Estimate impact ratios and shortfalls, these with their tests: as columns of `shares`, and their method."""
+        tested, smallest = None, 0.0
+        if np.isfinite(self.se).all() and not only_values():
+            tested = self.null(5 * NULL_DRAWS, seed + 2, freed=False)
+            smallest = max(1 / (1 + len(tested)), self.scenes.smallest_p if self.scenes is not None else 0.0)
+        ratio, error, low, high, p = impact_ratios(
+            self.selection_shares, self.se, self.error_correlation, to_array(self.shares["df"]), tested, smallest
+        )
+        methods = frequency_methods(self.shares, LOG_SCALE_DELTA)
+        methods[self.selection_shares == 0] = NEVER_CHOSEN
+        methods[int(np.argmax(self.selection_shares))] = REFERENCE_IDENTITY
+        short = 1 - ratio
+        ends = shortfall_bounds(self.bounds, self.error_correlation)
+        ratios = {"value": ratio, "low": low, "high": high, "se": ratio * error}
+        falls = {"value": short, "low": 1 - high, "high": 1 - low, "se": ratio * error}
+        ratios |= {"bound_low": 1 - ends.high, "bound_high": 1 - ends.low, "bound_se": ends.se}
+        falls |= {"bound_low": ends.low, "bound_high": ends.high, "bound_se": ends.se}
+        if tested is not None:
+            floor = null_floor(shortfalls(self.null(NULL_DRAWS, seed + 1, freed=True)), short, p)
+            falls |= {"floor": floor.mean, "floor_high": floor.high, "p": floor.p}
+            falls["p_least"] = np.full(self.size, smallest)
+        first, second = (
+            self.shares.with_columns(pl.Series(name, values).fill_nan(None) for name, values in numbers.items())
+            for numbers in (ratios, falls)
+        )
+        return first, second, methods
+
+
+def identity_sets(
+    estimates: pl.DataFrame,
+    couples: pl.DataFrame,
+    rows: pl.DataFrame,
+    family: Sequence[str],
+    labels: Sequence[str] = (),
+) -> Iterator[tuple[dict[str, str | None], ChosenAmong]]:
+    """All sets of identities that were chosen among, with their labels, in a fixed order.
+
+    Parameters
+    ----------
+    estimates:
+        Selection frequencies (`pairs.selection_frequencies`) by `family` and `identity`.
+    couples:
+        Moments of pairs by `family`, `identity`, `other_identity` and `crossed`.
+    rows:
+        Sums by `family`, `identity`, `activity` and `pairs.UNIT_COLUMNS`.
+    labels:
+        Further columns of `estimates` that belong to a set.
+    """
+    measured = estimates.filter(pl.col("value").is_not_null()).sort(*family, "identity")
+    places = measured.select(*family, "identity", place=pl.int_range(pl.len(), dtype=pl.Int64).over(family))
+    grouped = couples.group_by(*family, "identity", "other_identity", maintain_order=True)
+    couples = grouped.agg(pl.col("n").sum(), pl.col("crossed").any()).filter(pl.col("n") > 0)
+    for column, name in (("identity", "first"), ("other_identity", "second")):
+        renamed = places.rename({"identity": column, "place": name})
+        couples = couples.join(renamed, on=[*family, column], nulls_equal=True, maintain_order="left")
+    rows = rows.filter((pl.col("n") > 0) & pl.col("unit").is_not_null())
+    rows = rows.join(places, on=[*family, "identity"], nulls_equal=True, maintain_order="left").select(
+        *family, "place", "n", "s", scene=pl.struct("stratum", "unit").rank("dense"),
+        stratum=pl.col("stratum").fill_null("").rank("dense"), activity=pl.col("activity").fill_null("").rank("dense"),
+    )  # fmt: skip
+    cells, shared, lines = (
+        frame.partition_by(family, as_dict=True) for frame in (measured, couples.sort(*family, "first", "second"), rows)
+    )
+    for row in estimates.select(*family, *labels).unique().sort(family).iter_rows(named=True):
+        key = tuple(row[name] for name in family)
+        if key not in cells:
+            yield row, ChosenAmong(measured.clear(), couples.clear(), None)
+            continue
+        nested = key in lines and not shared[key]["crossed"].any()
+        yield row, ChosenAmong(cells[key], shared[key], _scenes(lines[key], cells[key].height) if nested else None)
+
+
+def _codes(frame: pl.DataFrame, name: str) -> Codes:
+    return frame[name].cast(pl.Int64).to_numpy()
+
+
+def _scenes(rows: pl.DataFrame, identities: int) -> Scenes:
+    """Answers about pictures that are paired within scenes alone."""
+    scene, stratum, activity = (
+        np.unique(_codes(rows, name), return_inverse=True)[1] for name in ("scene", "stratum", "activity")
+    )
+    _, first, line = np.unique(activity * (scene.max() + 1) + scene, return_index=True, return_inverse=True)
+    n, s = np.zeros((2, first.size, identities))
+    at = line, _codes(rows, "place")
+    n[at], s[at] = to_array(rows["n"]), to_array(rows["s"])
+    return Scenes(n, s, scene[first], stratum[first], activity[first])
