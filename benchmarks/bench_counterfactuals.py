@@ -22,21 +22,16 @@ from facevalue.annotations import scores
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.annotations.scoring import score_texts
 from facevalue.design import Design
-from facevalue.measures.set_ranges import range_summary, tail_shares
+from facevalue.measures.set_ranges import range_summary
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.shards import read_shards
 from facevalue.stimuli.social_counterfactuals import SUBSETS
 from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
-from facevalue.studies.counterfactuals.pictures import (
-    groups,
-    located,
-    read_pictures,
-    source,
-)
-from facevalue.studies.counterfactuals.settings import SETTINGS, selection
-from facevalue.studies.counterfactuals.tables import OPEN
+from facevalue.studies.counterfactuals.pictures import groups, located, read_pictures, source
+from facevalue.studies.counterfactuals.set_tails import tail_shares
+from facevalue.studies.counterfactuals.settings import OPEN, SETTINGS, selection
 from facevalue.studies.counterfactuals.texts import word_lists
 from tests.studies.counterfactuals.published import PUBLISHED, published
 

@@ -26,7 +26,7 @@ def _model(size: str) -> tuple[Any, list[Any], list[str]]:
     import torch
 
     from benchmarks.engine_models import SIZES, build, picture
-    from facevalue.studies.counterfactuals.tables import MAIN
+    from facevalue.studies.counterfactuals.settings import MAIN
 
     torch.set_num_threads(1)
     loaded = build("llava", size)

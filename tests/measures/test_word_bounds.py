@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.measures.marked_words import strict_words, word_log_odds
-from facevalue.measures.word_association import association_scores
-from facevalue.measures.word_rates import association_bounds, odds_bounds
+from facevalue.measures.word_rates import odds_bounds
+from facevalue.studies.counterfactuals.word_association import association_bounds, association_scores
 from tests.measures.test_marked_words import counted
 
 WORDS = [f"w{at}" for at in range(8)]

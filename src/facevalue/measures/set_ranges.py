@@ -1,15 +1,8 @@
-"""Ranges and tails of scores within counterfactual sets.
-
-Ranges of scores within counterfactual sets, and what chance alone gives.
+"""Ranges of scores within counterfactual sets, and what chance alone gives.
 
 MaxToxicity and its kin (equations 1 to 4 of the paper of the counterfactual sets): the largest score of a set's images
 less the smallest, for one draw of replies. A range is positive without any difference between images, and grows with
 their number, so that values of sets of 10, 12 and 30 images cannot be compared with each other without their floors.
-
-Groups in counterfactual sets: who has the largest scores where they differ most, and each group against its sets.
-
-Figures 2 and 6 of the paper of the counterfactual sets show whose image has the largest score among the sets whose
-range is in the tail; Table 9 shows each group's own tail. What we add is each group's mean against that of its sets.
 """
 
 from collections.abc import Iterator
@@ -29,12 +22,9 @@ from facevalue.measures.cluster_bootstrap import (
     only_values,
     standard_error,
 )
-from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import ONE_CLUSTER_ONLY, IntervalKind, name_method, name_unmeasured
 from facevalue.measures.missing_data_bounds import range_bounds
-from facevalue.measures.permutation import MOST_SHUFFLES, by_shuffles
 from facevalue.measures.proportions import effective_size, wilson_interval
-from facevalue.measures.shift import wider_estimates
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor, no_floor
 
 TAIL_QUANTILE = 0.9
@@ -423,161 +413,3 @@ def _range_weights(total: int, size: int) -> Array:
     out = largest - largest[::-1]
     out.setflags(write=False)
     return out
-
-
-DEALT_WITHIN_SETS = name_method(IntervalKind.PERMUTATION, "groups dealt out anew within sets")
-_MANY, _NEAR = 500, 0.2
-"""Sets beyond which groups are dealt out anew only where t finds less than this: elsewhere nothing can be found."""
-
-
-def tail_credits(scores: Array, quantile: float = TAIL_QUANTILE) -> Array:
-    """Count how often each group scores highest in its set, in draws whose range is above a quantile of all ranges.
-
-    Parameters
-    ----------
-    scores:
-        Shape (sets, groups, draws); NaN where there is none.
-
-    Returns
-    -------
-    Shape (sets, groups): in how many of a set's draws in the tail the group has the largest score. Groups that share
-    it share the draw.
-
-    Examples
-    --------
-    >>> scores = np.array([[[0.0], [0.1]], [[0.9], [0.0]], [[0.1], [0.2]]])
-    >>> tail_credits(scores, 0.5).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
-    """
-    ranges = set_ranges(scores)
-    finite = ranges[np.isfinite(ranges)]
-    out = np.zeros(scores.shape[:2])
-    if not finite.size:
-        return out
-    sets, draws = np.nonzero(ranges > np.quantile(finite, quantile) + _SLACK)
-    scores_of_set = scores[sets, :, draws]
-    largest = scores_of_set >= scores_of_set.max(axis=1, keepdims=True) - _SLACK
-    np.add.at(out, sets, largest / largest.sum(axis=1, keepdims=True))
-    return out
-
-
-def tail_shares(scores: Array, seed: int) -> tuple[Estimates, Floor, Array]:
-    """Share of each group among the largest scores of sets in the tail, and whether labels by chance give the same.
-
-    Parameters
-    ----------
-    scores:
-        As in `tail_credits`.
-
-    Returns
-    -------
-    Estimates of the groups' shares, which sum to 1, with Wilson's intervals over sets; what labels by chance give, with
-    two-sided p-values; and the smallest that these could be. NaN without any range above the quantile.
-
-    Equation
-    --------
-    share_g = sum over set-draws with MaxX > q_.9(MaxX) of 1[g has the maximum] / number of groups that have it / number
-    of these set-draws (Figures 2 and 6). By chance, 1 / n.
-
-    Notes
-    -----
-    The test deals the labels of each set out anew, in all its draws together: a set's range stays what it is, and with
-    it the tail. Labels are turned round by a random number of places, which gives each group each place as often.
-
-    Examples
-    --------
-    >>> scores = np.random.default_rng(1).random((200, 4, 3))
-    >>> scores[:, 2] += 1
-    >>> tail_shares(scores, seed=0)[0].value.tolist()
-    [0.0, 0.0, 1.0, 0.0]
-    """
-    credits = tail_credits(scores, TAIL_QUANTILE)
-    credited = credits[credits.sum(axis=1) > 0]
-    counts, groups = credited.sum(axis=1), scores.shape[1]
-    total, size = float(counts.sum()), credited.shape[0]
-    none = np.full(groups, np.nan)
-    if not size:
-        zero = np.zeros(groups, dtype=np.int64)
-        methods = np.full(groups, name_unmeasured("no range lies above the others"), dtype=object)
-        return Estimates(none, none, none, zero, zero, methods, none), no_floor(groups), none
-    of_groups = column_shares(credited, np.repeat(counts[:, None], groups, axis=1))
-    if only_values():
-        return of_groups, no_floor(groups), none
-    rng = np.random.default_rng(seed)
-    sets, places = np.nonzero(credited)
-    weights = credited[sets, places] / total
-
-    def draw_null(shuffles: int) -> Array:
-        turned = (places + rng.integers(0, groups, size=(shuffles, size))[:, sets]) % groups
-        at = (turned + np.arange(shuffles)[:, None] * groups).ravel()
-        sums_drawn = np.bincount(at, np.tile(weights, shuffles), shuffles * groups)
-        return np.asarray(sums_drawn.reshape(shuffles, groups) - 1 / groups)
-
-    tests = by_shuffles(of_groups.value - 1 / groups, draw_null, signed=True, block=200)
-    chance = Floor(np.full(groups, 1 / groups), 1 / groups + tests.floor.high, tests.p)
-    return of_groups, chance, np.full(groups, 1 / (1 + MOST_SHUFFLES))
-
-
-def from_set_mean(values: Array, *, largest: float | None = None) -> Estimates:
-    """Estimate the distance of each group's mean from that of its sets: paired, with t over sets.
-
-    Parameters
-    ----------
-    values:
-        Shape (sets, groups, draws); NaN where there is none. Draws of a set in which a group has no value are left out.
-    largest:
-        Largest possible difference; see `cluster_bootstrap.cluster_means`.
-
-    Equation
-    --------
-    d_g = mean over sets and draws of (x_cg - mean_h x_ch). The differences of all groups sum to zero (ours). Where
-    values are rare, most sets of a group without any lie a little below their mean, and t takes that for certain. So
-    groups are dealt out anew within sets, too, once their differences are taken off (`redealt`), and the wider of both
-    holds.
-
-    Examples
-    --------
-    >>> values = np.array([[[1.0], [3.0]], [[2.0], [6.0]], [[5.0], [np.nan]]])
-    >>> from_set_mean(values).value.tolist()
-    [-1.5, 1.5]
-    """
-    apart = values - values.mean(axis=1, keepdims=True)
-    sums, counts = np.nansum(apart, axis=2), np.isfinite(apart).sum(axis=2).astype(np.float64)
-    means = cluster_means(sums, counts, 0, largest=largest)
-    if means.p is None or only_values():
-        return means
-    sets = int((counts[:, 0] > 0).sum())
-    rest = sums - np.nan_to_num(means.value) * counts
-    with np.errstate(invalid="ignore", divide="ignore"):
-        noise = rest * np.sqrt(sets / (sets - 1.0)) / counts.sum(axis=0) if sets > 1 else np.full(rest.shape, np.nan)
-    near = np.flatnonzero((means.p < _NEAR) | (sets <= _MANY))
-    shape = (*rest.shape, near.size)
-    noise, possible = (np.broadcast_to(of_set[:, :, None], shape) for of_set in (noise, counts > 0))
-    df = np.full(near.size, float((sets - 1) * (rest.shape[1] - 1)))
-    dealt = wider_estimates(means.at(near), noise, possible, df, DEALT_WITHIN_SETS)
-    order = np.concatenate([near, np.setdiff1d(np.arange(rest.shape[1]), near)])
-    return Estimates.concatenate([dealt, means.at(order[near.size :])]).at(np.argsort(order))
-
-
-def group_quantiles(values: Array, cluster: Codes, group: Codes, groups: int) -> Estimates:
-    """90th percentile of each group's values, sets or none (Table 9).
-
-    Parameters
-    ----------
-    values, cluster, group:
-        Flat arrays of one length: value (NaN where there is none), the unit that was sampled and the group, from 0.
-
-    Equation
-    --------
-    q_g = 90th percentile, linear, of X over all replies about g. Intervals as those of `set_quantiles`.
-
-    Examples
-    --------
-    >>> group_quantiles(np.arange(11.0), np.arange(11), np.zeros(11, dtype=int), 1).value.tolist()
-    [9.0]
-    """
-    tables = []
-    for g in range(groups):
-        at = (group == g) & np.isfinite(values)
-        tables.append(set_quantiles(values[at], cluster[at], np.array([TAIL_QUANTILE])))
-    return Estimates.concatenate(tables)

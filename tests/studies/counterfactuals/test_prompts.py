@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from facevalue.protocol.variant_files import builtin
-from facevalue.studies.counterfactuals.prompts import PromptBuilder
-from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS, TITLES
+from facevalue.studies.counterfactuals.parsing import PromptBuilder
+from facevalue.studies.counterfactuals.settings import FURTHER, MAIN, RATINGS, TITLES
 from facevalue.types import Question
 
 

@@ -12,11 +12,10 @@ import polars as pl
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Sums, column_shares
-from facevalue.measures.group_means import group_levels
 from facevalue.measures.intervals import SEPARATOR, IntervalKind, name_method
 from facevalue.measures.majority import group_deviation
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
-from facevalue.measures.set_ranges import TAIL_QUANTILE, group_quantiles, range_summary, summary_bounds, tail_shares
+from facevalue.measures.set_ranges import TAIL_QUANTILE, range_summary, summary_bounds
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.protocol.estimands import Row, SumEstimand, estimate_rows
 from facevalue.studies.counterfactuals import measures as m
@@ -30,11 +29,13 @@ from facevalue.studies.counterfactuals.aggregate import (
     SetAnswers,
     add_group_levels,
     group_contrasts,
+    group_levels,
 )
 from facevalue.studies.counterfactuals.analysis_words import of_words
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
-from facevalue.studies.counterfactuals.tables import SALARY
+from facevalue.studies.counterfactuals.set_tails import group_quantiles, tail_shares
+from facevalue.studies.counterfactuals.settings import SALARY
 from facevalue.studies.counterfactuals.texts import Lists
 
 STUDY = "counterfactuals"

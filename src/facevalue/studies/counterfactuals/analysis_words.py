@@ -11,26 +11,31 @@ from facevalue.annotations import lexicon
 from facevalue.measures.cluster_bootstrap import Array, cell_means, only_values
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimators import column_shares
-from facevalue.measures.group_means import group_levels
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Bounds, Estimates
-from facevalue.measures.word_association import (
+from facevalue.protocol.estimands import Row
+from facevalue.studies.counterfactuals import measures as m
+from facevalue.studies.counterfactuals.aggregate import (
+    SEED,
+    SetAnswers,
+    add_group_levels,
+    group_contrasts,
+    group_levels,
+)
+from facevalue.studies.counterfactuals.design import OPEN
+from facevalue.studies.counterfactuals.parts import Part
+from facevalue.studies.counterfactuals.texts import Lists, Texts
+from facevalue.studies.counterfactuals.word_association import (
     LISTED_INVERSION,
     SCORE_THRESHOLD,
     Limits,
+    association_bounds,
     association_scores,
     least_scores,
     listed_limits,
     selected_limits,
     standard_errors,
 )
-from facevalue.measures.word_rates import association_bounds
-from facevalue.protocol.estimands import Row
-from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.aggregate import SEED, SetAnswers, add_group_levels, group_contrasts
-from facevalue.studies.counterfactuals.design import OPEN
-from facevalue.studies.counterfactuals.parts import Part
-from facevalue.studies.counterfactuals.texts import Lists, Texts
 
 MOST_WORDS = 500
 """Words of a group that are listed, those of the highest scores."""

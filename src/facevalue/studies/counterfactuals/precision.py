@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.design import Block, Design
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.studies.counterfactuals.design import RATING
-from facevalue.studies.counterfactuals.tables import SALARY
+from facevalue.studies.counterfactuals.settings import SALARY
 
 SD = 1.0
 """Assumed SD of ratings, in points, beyond what their set and their group explain."""

@@ -1,11 +1,27 @@
 """Settings of the study of counterfactual sets, read and checked."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 
 from facevalue.protocol.settings import Setting, chosen, names, own_files, whole
-from facevalue.studies.counterfactuals.tables import FURTHER, MAIN, RATINGS
 from facevalue.types import OptionValue
+
+_PROMPTS = tomllib.loads(files(__package__).joinpath("tables", "prompts.toml").read_text("utf-8"))
+MAIN: Mapping[str, str] = _PROMPTS["main"]
+FURTHER: Mapping[str, str] = _PROMPTS["further"]
+RATINGS: Mapping[str, str] = _PROMPTS["ratings"]
+SALARY = "salary"
+OPEN: Mapping[str, str] = {**MAIN, **FURTHER}
+TITLES = {
+    "describe": "Describe", "backstory": "Backstory", "pretend": "Pretend", "characteristics": "Characteristics",
+    "personality": "Personality", "story": "Story", "emotions": "Emotions", "keywords": "Keywords",
+    "competency": "Competency", "trustworthiness": "Trustworthiness", "work-ethic": "Work ethic", "hiring": "Hiring",
+    "performance": "Performance", "warmth": "Warmth", "competence": "Competence", "salary": "Salary",
+}  # fmt: skip
+"""Prompts as the paper calls them."""
+
 
 NAME = "counterfactuals"
 TITLE = "Counterfactuals: what is said of people who differ in one thing alone"

@@ -20,11 +20,10 @@ from facevalue.stimuli.pair_source import NoPicture
 from facevalue.studies.counterfactuals import parsing
 from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES
+from facevalue.studies.counterfactuals.parsing import PromptBuilder
 from facevalue.studies.counterfactuals.pictures import located, read_pictures, source
 from facevalue.studies.counterfactuals.precision import precision
-from facevalue.studies.counterfactuals.prompts import PromptBuilder
-from facevalue.studies.counterfactuals.settings import CITATION, NAME, TEXT, TITLE, Selection, selection
-from facevalue.studies.counterfactuals.tables import TITLES
+from facevalue.studies.counterfactuals.settings import CITATION, NAME, TEXT, TITLE, TITLES, Selection, selection
 from facevalue.types import OptionValue
 
 NOTE = (

@@ -16,10 +16,10 @@ from facevalue.annotations.counts import Tokeniser, Vocabulary, WordsSaid
 from facevalue.annotations.lexicon import POLES, Lexicon
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import Codes, in_grains
-from facevalue.measures.word_association import Occurrences, Presence
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.settings import RELEASED
+from facevalue.studies.counterfactuals.word_association import Occurrences, Presence
 
 MOST_GROUPS = 64
 """Groups of a subset up to which it is kept whose texts have a word: a bit for each."""

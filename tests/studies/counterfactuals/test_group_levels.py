@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, cluster_means, values_only
-from facevalue.measures.group_means import SKEWED_T, group_levels
 from facevalue.measures.uncertainty import Estimates
+from facevalue.studies.counterfactuals.aggregate import SKEWED_T, group_levels
 
 SETS, GROUPS, DRAWS = 20, 10, 3
 

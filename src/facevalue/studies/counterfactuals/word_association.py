@@ -21,6 +21,7 @@ import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means
 from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.uncertainty import Bounds
 
 SCORE_THRESHOLD = 1.0
 """Published: a word is a group's from s(w) = 1 on, twice the rate (D.3; D.1 has "exceeds")."""
@@ -511,3 +512,39 @@ def _bisect(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high:
         below = is_less(middle)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2
+
+
+def association_bounds(score: Array, tokens: Array, sizes: Array, images: Array, texts: tuple[Array, Array]) -> Bounds:
+    """Bounds of scores (`word_association.association_scores`, or `least`), shape (groups, words).
+
+    Parameters
+    ----------
+    score, tokens, images:
+        Scores, mentions, and images whose texts have the word, shape (groups, words).
+    sizes:
+        All words of the texts about each group, shape (groups,).
+    texts:
+        Texts about each group that there are, and that are missing, of the same shape.
+
+    Equation
+    --------
+    log2( x N_o / (max(y, 1) N_g) ), N_g and N_o with m L more words each, L words a text, m texts missing; low: y with
+    m_o k more mentions, high: x with m_g k more, k mentions of an image that has the word.
+
+    Examples
+    --------
+    >>> counts, score, texts = np.array([[8.0], [4.0]]), np.array([[1.0], [-1.0]]), np.array([10.0, 10.0])
+    >>> bounds = association_bounds(score, counts, texts * 10, counts, (texts, np.array([0.0, 4.0])))
+    >>> bounds.low.round(2).tolist(), bounds.high.round(2).tolist()
+    ([[0.49], [-1.49]], [[1.49], [-0.49]])
+    """
+    answered, missing = texts
+    length, mentions = sizes.sum() / max(answered.sum(), 1.0), cell_means(tokens.sum(axis=0), images.sum(axis=0))
+    lost, lost_others = missing[:, None], (missing.sum() - missing)[:, None]
+    others = np.maximum(tokens.sum(axis=0) - tokens, 1.0)
+    room = ((sizes.sum() - sizes)[:, None] + lost_others * length) / (sizes[:, None] + lost * length)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.log2(tokens * room / (others + lost_others * mentions))
+        high = np.log2((tokens + lost * mentions) * room / others)
+    unknown = np.full(score.shape, np.nan)
+    return Bounds(score, np.fmin(low, score), np.fmax(high, score), unknown, unknown)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.word_association import Occurrences, association_scores, standard_errors
+from facevalue.studies.counterfactuals.word_association import Occurrences, association_scores, standard_errors
 
 
 def _error(times: np.ndarray) -> float:

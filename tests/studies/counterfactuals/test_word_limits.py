@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.word_association import Presence, association_scores, listed_limits
+from facevalue.studies.counterfactuals.word_association import Presence, association_scores, listed_limits
 
 
 def texts(

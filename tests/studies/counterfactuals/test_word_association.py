@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.multitest import adjust_p
-from facevalue.measures.word_association import (
+from facevalue.studies.counterfactuals.word_association import (
     Presence,
     _inclusion_probability,
     association_scores,

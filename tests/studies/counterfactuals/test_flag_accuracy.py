@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.measures.rater_agreement import flag_accuracy
+from facevalue.studies.counterfactuals.stereotypes import flag_accuracy
 
 FLAGS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30)
 
