@@ -14,8 +14,7 @@ from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue.annotations import counts, lexicon, sentiment
 from facevalue.annotations import sentiment as vader
 from facevalue.annotations.counts import Tokeniser, WordCounter
-from facevalue.measures.marked_words import published_words, strict_words
-from facevalue.measures.word_rates import rate_differences, text_sums, word_rate
+from facevalue.measures.group_words import published_words, rate_differences, strict_words, text_sums, word_rate
 
 IMAGES, EACH, WORDS = 700, 16, 100
 RACES, GENDERS, OCCUPATIONS = 5, 2, 7

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from facevalue.annotations.counts import Tokeniser, WordCounter, WordCounts
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.marked_words import published_words, strict_words, word_log_odds
+from facevalue.measures.group_words import published_words, strict_words, word_log_odds
 from facevalue.measures.multitest import adjust_p
-from facevalue.measures.permutation import LONE_EFFECT
+from facevalue.measures.noise_floors import LONE_EFFECT
 from tests.reference import reference
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.measures.permutation import LONE_EFFECT, MOST_SHUFFLES, Deals, by_shuffles
+from facevalue.measures.noise_floors import LONE_EFFECT, MOST_SHUFFLES, Deals, by_shuffles
 
 
 def normal(tests: int, seed: int) -> tuple[Array, np.random.Generator]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.run_comparison import match_tables
-from facevalue.studies.vignette.reproduce import DELTA_STATISTICS, summarise_deltas
+from facevalue.measures.run_comparison import DELTA_STATISTICS, match_tables
+from facevalue.studies.vignette.reproduce import summarise_deltas
 
 
 def table(values: list[float]) -> pl.DataFrame:

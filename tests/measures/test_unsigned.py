@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.distances import detectable_distance, distance_interval, noise_of_floor
+from facevalue.measures.noise_floors import detectable_distance, distance_interval, noise_of_floor
 from facevalue.measures.uncertainty import Floor
 from facevalue.studies.visbias.divergence import ChoiceGroups, Choices, group_divergences, js_divergence
 from tests.floors import floor_of

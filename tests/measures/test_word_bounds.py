@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facevalue.measures.marked_words import strict_words, word_log_odds
-from facevalue.measures.word_rates import odds_bounds
+from facevalue.measures.group_words import odds_bounds, strict_words, word_log_odds
 from facevalue.studies.counterfactuals.word_association import association_bounds, association_scores
 from tests.measures.test_marked_words import counted
 

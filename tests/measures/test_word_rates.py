@@ -15,10 +15,10 @@ from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import CellEstimates, Sums
+from facevalue.measures.group_words import GROUP_LABEL, RIVAL_LABEL, WORD_LIST, rate_differences, text_sums, word_rate
 from facevalue.measures.judgment import judge
 from facevalue.measures.uncertainty import unknown_bounds
 from facevalue.measures.verdicts import FOUND
-from facevalue.measures.word_rates import GROUP_LABEL, RIVAL_LABEL, WORD_LIST, rate_differences, text_sums, word_rate
 
 
 def sums_of(frame: pl.DataFrame, columns: Sequence[str], unit: str, per: str = "") -> Sums:

@@ -1,10 +1,8 @@
-"""Means of groups: comparisons of two, ratios of sums and their differences, levels over shared units.
-
-Comparisons of two groups of clusters: people of one group against people of another.
+"""Means of groups: comparisons of two groups of clusters, ratios of sums, and differences of these.
 
 As in `cluster_bootstrap`, cells are columns of two matrices, `sums` and `counts`, of shape (clusters, cells).
 Everything here takes one part per group, so that a single part is the one-sample case (paired shifts) and two are a
-comparison.
+comparison: people of one group against people of another.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ import scipy
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.group_spread import ONE_SIDED, UPPER
-from facevalue.measures.permutation import critical_value, share_beyond
+from facevalue.measures.noise_floors import critical_value, share_beyond
 from facevalue.measures.uncertainty import Bounds
 
 

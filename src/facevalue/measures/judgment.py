@@ -17,7 +17,6 @@ import scipy
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import Measure, rows_of, value_by_measure
-from facevalue.measures.distances import detectable_distance, distance_equivalence_p
 from facevalue.measures.estimates import fact_of_rows
 from facevalue.measures.families import ALPHA, Preregistration, apply_families
 from facevalue.measures.family_tests import (
@@ -34,6 +33,7 @@ from facevalue.measures.instrument import sightless, without_equivalence
 from facevalue.measures.intervals import ALIKE_SHIFTS, NOT_MEASURABLE, split_method
 from facevalue.measures.judges import with_judge_caveats
 from facevalue.measures.multitest import AUDIT_FAMILY, adjust_p, leads_page, p_thresholds, page_levels
+from facevalue.measures.noise_floors import detectable_distance, distance_equivalence_p
 from facevalue.measures.paired_changes import degrees_of_freedom
 from facevalue.measures.pairs import to_array
 from facevalue.measures.power import minimum_detectable

@@ -21,7 +21,6 @@ import numpy.typing as npt
 import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, only_values
-from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval
 from facevalue.measures.intervals import (
     ALIKE_SHIFTS,
     EQUAL_WITHIN,
@@ -32,6 +31,7 @@ from facevalue.measures.intervals import (
     widen_interval,
 )
 from facevalue.measures.missing_data_bounds import Replies
+from facevalue.measures.noise_floors import CHI_SQUARED_INVERSION, distance_interval
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor, no_floor
 
 Places = npt.NDArray[np.int64]
@@ -537,7 +537,7 @@ def group_deviation(values: Array) -> Estimates:
     means (Figures 5 and 7); where values are missing, groups are still compared within sets. Without any difference s²
     / v̄ is F distributed, v̄ the mean of the effects' variances v_g: k - 1 degrees of freedom, fewer where these differ
     ((k - 1)/k (sum v)² / sum v², Box 1954), and those of v. Its mean and 95th percentile are the floor of s²; the
-    interval of the true variance is `distances.distance_interval`'s, and roots are taken of all. It begins at zero
+    interval of the true variance is `noise_floors.distance_interval`'s, and roots are taken of all. It begins at zero
     where p is .05 or more.
 
     Examples

@@ -26,7 +26,7 @@ from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
+from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
 from facevalue.measures.proportions import groups, level_codes, unit_shares
 from facevalue.measures.terms import MOST_BYTES, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.measures.uncertainty import Estimates

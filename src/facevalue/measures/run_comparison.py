@@ -23,11 +23,10 @@ import scipy
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import Measure, change_of
-from facevalue.measures.distances import spread_interval
 from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind, name_method, name_unmeasured, split_method
+from facevalue.measures.noise_floors import share_beyond, spread_interval
 from facevalue.measures.paired_changes import ChangeSet, Deletion, change_interval, estimate_keys
 from facevalue.measures.pairs import to_array
-from facevalue.measures.permutation import share_beyond
 from facevalue.measures.uncertainty import Estimates, Floor
 
 DELTA_STATISTICS = ("mean_signed_delta", "mean_absolute_error", "rmse", "max_absolute_delta")
@@ -247,7 +246,7 @@ def difference_summaries(changes: ChangeSet, rows: npt.NDArray[np.int64], measur
     what was sampled, so that cells that share units are not taken for independent ones. The mean size Σ |d_c| / C, the
     root mean square sqrt(Σ d_c² / C) and the largest |d_c| stand beside what they would be had nothing differed:
     `ChangeSet.draw_changes` draws them together, with their errors and correlations. The interval of the root mean
-    square is of what lies beyond that noise (`pair_moments.spread_interval`). Limits of the largest: max_c (|d_c| ± k
+    square is of what lies beyond that noise (`noise_floors.spread_interval`). Limits of the largest: max_c (|d_c| ± k
     se_c), k the 95% quantile of max_c |d_c| / se_c over the draws (simultaneous intervals): no cell differs by more
     than the upper one.
 

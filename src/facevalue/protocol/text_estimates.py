@@ -16,19 +16,20 @@ from facevalue.measures.definitions import Measure, is_wanted
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import CellEstimates, Sums, frame_estimates
 from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
-from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.marked_words import published_words, strict_words
-from facevalue.measures.pairs import to_array
-from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.word_rates import (
+from facevalue.measures.group_words import (
     PER_THOUSAND,
     WORD_LIST,
     odds_bounds,
     odds_estimates,
+    published_words,
     rate_differences,
+    strict_words,
     text_sums,
     word_rate,
 )
+from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.pairs import to_array
+from facevalue.measures.uncertainty import Estimates
 
 # Estimates of words that mark a group's texts against those of the unmarked group, as published and tested.
 

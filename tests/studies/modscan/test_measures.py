@@ -11,9 +11,9 @@ import pytest
 from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.definitions import rows_of
-from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.aggregate import read_real
+from facevalue.studies.modscan.bias_score import GroupChoices, bias_scores
 from tests.floors import floor_of
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.distances import spread_interval
 from facevalue.measures.impact import impact_ratios, shortfalls
-from facevalue.measures.permutation import share_beyond
+from facevalue.measures.noise_floors import share_beyond, spread_interval
 from facevalue.studies.vignette.identity_sets import (
     MOST_NULL_DRAWS,
     Scenes,

@@ -15,8 +15,8 @@ from facevalue.errors import DataError, DependencyError
 from facevalue.measures.definitions import measures_wanted, rows_of
 from facevalue.measures.estimates import EstimateTable, estimate_schema
 from facevalue.measures.group_shares import Dimension
+from facevalue.measures.group_words import FLAT_TEXTS
 from facevalue.measures.intervals import split_method
-from facevalue.measures.word_rates import FLAT_TEXTS
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
 from facevalue.studies.visbias.analysis import add_choices, add_texts

@@ -9,7 +9,7 @@ import numpy as np
 from facevalue.measures.cluster_bootstrap import Array, cluster_means, only_values
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured
-from facevalue.measures.permutation import MOST_SHUFFLES, by_shuffles
+from facevalue.measures.noise_floors import MOST_SHUFFLES, by_shuffles
 from facevalue.measures.set_ranges import TAIL_QUANTILE, Codes, set_quantiles, set_ranges
 from facevalue.measures.shift import wider_estimates
 from facevalue.measures.uncertainty import Estimates, Floor, no_floor

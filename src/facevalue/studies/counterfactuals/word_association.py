@@ -515,7 +515,7 @@ def _bisect(is_less: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high:
 
 
 def association_bounds(score: Array, tokens: Array, sizes: Array, images: Array, texts: tuple[Array, Array]) -> Bounds:
-    """Bounds of scores (`word_association.association_scores`, or `least`), shape (groups, words).
+    """Bounds of scores (`association_scores`, or `least`), shape (groups, words).
 
     Parameters
     ----------

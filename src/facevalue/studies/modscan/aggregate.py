@@ -13,8 +13,8 @@ from facevalue.design import Design
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import PEOPLE_KEYS, Codes, Sums, TrialSums
-from facevalue.measures.group_shares import GroupChoices
 from facevalue.protocol.reproduction import read_columns
+from facevalue.studies.modscan.bias_score import GroupChoices
 from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import GROUPS, VISION, instances
 

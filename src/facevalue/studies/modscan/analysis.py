@@ -12,12 +12,12 @@ import polars as pl
 from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable, Labels, Level
 from facevalue.measures.estimators import CellEstimates, Estimator, Sums, apart_from, share_over_pairs
-from facevalue.measures.group_shares import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.estimands import Derived, SumEstimand, estimate_rows
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
+from facevalue.studies.modscan.bias_score import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.studies.modscan.settings import GENDERS, VISION
 
 STUDY = "modscan"

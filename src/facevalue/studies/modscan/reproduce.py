@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.measures.group_shares import GroupChoices, bias_scores
 from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
+from facevalue.studies.modscan.bias_score import GroupChoices, bias_scores
 from facevalue.studies.modscan.settings import RACES
 
 PAPER = Paper.shipped(__package__)

@@ -15,12 +15,11 @@ import polars as pl
 import scipy
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.distances import spread_interval
 from facevalue.measures.impact import impact_ratios, shortfall_bounds, shortfalls
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import spread_bounds
+from facevalue.measures.noise_floors import null_floor, share_beyond, spread_interval
 from facevalue.measures.pairs import frequency_methods, to_array
-from facevalue.measures.permutation import null_floor, share_beyond
 from facevalue.measures.uncertainty import Bounds
 
 Codes = npt.NDArray[np.int64]
@@ -352,7 +351,7 @@ class ChosenAmong:
         return {"bound_low": low, "bound_high": high, "bound_se": error}
 
     def spread(self, seed: int) -> PairSpread:
-        """Spread of the selection shares; see `pair_moments.selection_spread`."""
+        """Spread of the selection shares; see `selection_spread`."""
         return selection_spread(self.selection_shares, self.se, self.error_correlation, self.df, self.scenes, seed)
 
     def impact(self, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, npt.NDArray[np.object_]]:

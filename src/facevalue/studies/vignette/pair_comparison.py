@@ -39,7 +39,7 @@ def paircomp(units: pl.DataFrame, by: Sequence[str], excess: pl.DataFrame | None
     Equation
     --------
     S(i1 | i2) - S(i1 | not i2) (section 5), both pooled over activities. The same pictures of i1 are on both sides: the
-    interval is t over them (`proportions.difference_of_shares`), with the covariance of what each picture adds to
+    interval is t over them (`two_proportions.difference_of_shares`), with the covariance of what each picture adds to
     either share, (s_u - R n_u) / n. Published beside it: Fisher's exact test on
     [[chosen, not chosen] beside i2, [chosen, not chosen] beside the rest].
 
@@ -187,8 +187,9 @@ def polarity(sums: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     Equation
     --------
     1/K Σ_k (S_high,k - S_low,k), S the selection frequency (section 5; K = 1 for one term pair). High and low are asked
-    of the same pictures: the interval is t over pictures (`proportions.difference_of_shares`) with the covariance of
-    Σ_k S_high,k and Σ_k S_low,k, which follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) / n_k.
+    of the same pictures: the interval is t over pictures (`two_proportions.difference_of_shares`) with the covariance
+    of Σ_k S_high,k and Σ_k S_low,k, which follows from what each picture adds to them, u_g = Σ_k (s_gk - S_k n_gk) /
+    n_k.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def _z_scores(shifts: pl.DataFrame) -> Array:
     """The published test of pictures against none (7.4, footnote 4): z of shares of all answers to what was asked.
 
     The authors' code divides how often an identity was named by all answers to a question, not by those that offered
-    it, and takes all answers for independent (`proportions.pooled_z`).
+    it, and takes all answers for independent (`two_proportions.pooled_z`).
     """
     counted = add_sums(shifts, _CELL, ("n", "s_base", "s_other")).sort(_CELL)
     answers = pl.col("n").sum().over(_CELL[:-1]) / 2  # each stands with both of its identities

@@ -16,10 +16,10 @@ from facevalue.measures.definitions import Measure, takes
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import Sums, frame_estimates, row_labels, share_of_sums
 from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
+from facevalue.measures.group_words import WORD_LIST
 from facevalue.measures.pairs import to_array as numbers
 from facevalue.measures.proportions import shares_of_variance
 from facevalue.measures.uncertainty import Estimates
-from facevalue.measures.word_rates import WORD_LIST
 from facevalue.protocol.text_estimates import MarkedWords, TextEstimates
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers, dimensions, family_of, sampled_units

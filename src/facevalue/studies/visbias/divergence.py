@@ -20,11 +20,10 @@ import polars as pl
 import scipy
 
 from facevalue.measures.cluster_bootstrap import Array, jackknife_interval
-from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval
 from facevalue.measures.estimators import level_ranks
 from facevalue.measures.missing_data_bounds import average_bounds
+from facevalue.measures.noise_floors import CHI_SQUARED_INVERSION, FIRST_SHUFFLES, Deals, by_shuffles, distance_interval
 from facevalue.measures.pairs import to_array
-from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, by_shuffles
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 
 Codes = npt.NDArray[np.int64]
@@ -171,7 +170,7 @@ def group_divergences(
     several:
         Sets of groups (by race, by gender), all asked the same questions.
     seed, resamples:
-        Of the permutations; by default as many as the family needs (`permutation.by_shuffles`).
+        Of the permutations; by default as many as the family needs (`noise_floors.by_shuffles`).
     ordered:
         Which questions have choices in an order (of income); none by default.
 
@@ -180,12 +179,12 @@ def group_divergences(
     For each set tested estimates, arrays of shape (groups x questions,), groups outermost. `n` is the valid
     answers of the group (their mass, rounded), `clusters` its units with an answer. The floor is what the same answers
     show when the group labels are dealt out anew (`permutation.Deals`), and the interval comes from it
-    (`distances.distance_interval`). se is that of leaving out one unit.
+    (`noise_floors.distance_interval`). se is that of leaving out one unit.
 
     Equation
     --------
     A group may differ in all choices or in one, and a divergence over all is a blunt test of the latter. So the test
-    statistic is the largest, each in units of its own null (`permutation.by_shuffles`), of the divergence itself, of
+    statistic is the largest, each in units of its own null (`noise_floors.by_shuffles`), of the divergence itself, of
     z = (k - n P) / sqrt(n (1 - n/N) P (1 - P)) of each choice, made in k of the group's n valid answers and in a share
     P of all N, and, where choices have an order, of all choices up to each. Labels are dealt out anew among those who
     answered, so that a group that gave few answers is held against as few.
@@ -435,7 +434,7 @@ def task_divergences(votes: Sequence[Votes], seed: int) -> Estimates:
 
 
 def vote_bounds(votes: Sequence[Votes]) -> Bounds:
-    """Bounds of `task_divergences`, wherever the missing votes had gone (`distances.js_bounds`).
+    """Bounds of `task_divergences`, wherever the missing votes had gone (`js_bounds`).
 
     Examples
     --------

@@ -21,8 +21,7 @@ import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.distances import CHI_SQUARED_INVERSION, distance_interval
-from facevalue.measures.permutation import FIRST_SHUFFLES, by_shuffles
+from facevalue.measures.noise_floors import CHI_SQUARED_INVERSION, FIRST_SHUFFLES, by_shuffles, distance_interval
 from facevalue.measures.uncertainty import Bounds, unknown_bounds
 from facevalue.studies.visbias.divergence import kl_bounds, share_ranges
 
@@ -348,7 +347,7 @@ def shift_graph(
     Parameters
     ----------
     seed, resamples:
-        Of the shuffles; by default as many as the family needs (`permutation.by_shuffles`), up to `MOST_FORM_SHUFFLES`.
+        Of the shuffles; by default as many as the family needs (`by_shuffles`), up to `MOST_FORM_SHUFFLES`.
     conditions:
         Which fields make a condition: "completed" by the model, or "prefilled" by the protocol (those were drawn at
         random, so that what follows is an effect of theirs). The outcome is always the model's own.
@@ -523,7 +522,7 @@ def form_bounds(forms: Forms, shifts: pl.DataFrame, conditions: str) -> Bounds:
 
     Equation
     --------
-    `distances.kl_bounds`. Votes of the outcome are missing where a form has no category in it; they count for the
+    `divergence.kl_bounds`. Votes of the outcome are missing where a form has no category in it; they count for the
     condition if the form meets it, and may if nobody knows whether it does: if it has no category there either, or no
     reply. Votes of a form with an outcome, and without a category in the condition, may count for the condition.
 
