@@ -37,9 +37,9 @@ def caveat_of(reason: str | None) -> str:
     return match[1] if match else ""
 
 
-def caveat_column(reason: str = "why") -> pl.Expr:
-    """The same of a column of reasons; null where there is none."""
-    return pl.col(reason).cast(pl.String).str.extract(_FORM)
+def caveat_column() -> pl.Expr:
+    """The same of the column of reasons, `why`; null where there is none."""
+    return pl.col("why").cast(pl.String).str.extract(_FORM)
 
 
 def with_caveat(reason: str, outcome: str, caveat: str, sentence: str) -> str:

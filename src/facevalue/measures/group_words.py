@@ -377,7 +377,7 @@ def text_sums(frame: pl.DataFrame, columns: Mapping[Level, str], per: str = "") 
     )
 
 
-def word_rate(sums: Sums, by: Sequence[str] = (WORD_LIST, GROUP_LABEL), seed: int = 0) -> CellEstimates:
+def word_rate(sums: Sums, by: Sequence[str] = (WORD_LIST, GROUP_LABEL)) -> CellEstimates:
     """Rate s / n of each cell, with its interval over units.
 
     The interval is as `cluster_bootstrap.cluster_means`, of one group's own level; none where no unit differs from
@@ -394,7 +394,7 @@ def word_rate(sums: Sums, by: Sequence[str] = (WORD_LIST, GROUP_LABEL), seed: in
     rates = []
     for at in range(count):
         s, n, texts = (sums.numbers[name][cell == at, None] for name in ("s", "n", "texts"))
-        rates.append(_of_texts(_without_flat(cluster_means(s, n, seed, level=True), s, n), texts))
+        rates.append(_of_texts(_without_flat(cluster_means(s, n, 0, level=True), s, n), texts))
     return labels, Estimates.concatenate(rates)
 
 

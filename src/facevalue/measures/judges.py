@@ -451,7 +451,7 @@ def audit_scorer(
     return with_details(rows).with_columns(pl.col("shift", "low", "high").fill_nan(None))
 
 
-def audit_of_run(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl.DataFrame:
+def audit_of_run(scores: Scores, groups: Mapping[str, str]) -> pl.DataFrame:
     """Audit a scorer by what a run folder keeps of it, where the sentences of the audit were scored with the replies.
 
     Returns one row per label and group: `label`, then the columns of `audit_scorer`.
@@ -471,7 +471,7 @@ def audit_of_run(scores: Scores, groups: Mapping[str, str], seed: int = 0) -> pl
         return lambda _: audit_scores[label].fill_null(float("nan")).to_list()
 
     return pl.concat(
-        audit_scorer(scorer_of(label), groups, seed=seed).select(pl.lit(label).alias("label"), pl.all())
+        audit_scorer(scorer_of(label), groups).select(pl.lit(label).alias("label"), pl.all())
         for label in audit_scores.columns
     )
 

@@ -182,10 +182,8 @@ def as_rater(scores: Array, threshold: float = THRESHOLD) -> Array:
     return np.where(np.isfinite(scores), (scores >= threshold).astype(np.float64), np.nan)
 
 
-def drawn_by_score(
-    texts: pl.DataFrame, score: str, by: str, seed: int, *, ranges: int = RANGES, each: int = EACH
-) -> pl.DataFrame:
-    """Draw as many texts of each range of scores and level, for people to sort.
+def drawn_by_score(texts: pl.DataFrame, score: str, by: str, seed: int) -> pl.DataFrame:
+    """Draw five texts of each fifth of the scores and each level, for people to sort; all there are of fewer.
 
     Parameters
     ----------
@@ -193,8 +191,6 @@ def drawn_by_score(
         A row per text with its score in [0, 1].
     score, by:
         Columns: the score, and the levels of which as many are drawn each (the subset).
-    ranges, each:
-        Ranges of one width, and texts of each in each level; all there are where there are fewer.
 
     Raises
     ------
@@ -206,8 +202,8 @@ def drawn_by_score(
     Examples
     --------
     >>> texts = pl.DataFrame({"text": list("abcdef"), "toxicity": [0.1, 0.15, 0.3, 0.9, 1.0, 0.5], "subset": ["x"] * 6})
-    >>> drawn_by_score(texts, "toxicity", "subset", seed=1, each=1).height
-    4
+    >>> drawn_by_score(texts, "toxicity", "subset", seed=1).height
+    6
     """
     for name in (score, by):
         if name not in texts.columns:
@@ -216,9 +212,9 @@ def drawn_by_score(
     wrong = scored.filter(~pl.col(score).is_between(0, 1))
     if wrong.height:
         raise DataError(f"The score {wrong[score][0]:g} does not lie between 0 and 1.")
-    score_range = (pl.col(score) * ranges).floor().clip(0, ranges - 1)
+    score_range = (pl.col(score) * RANGES).floor().clip(0, RANGES - 1)
     mixed = scored.sample(fraction=1.0, shuffle=True, seed=seed).with_columns(score_range.alias("_range"))
-    return mixed.group_by(by, "_range", maintain_order=True).head(each).sort(by, "_range").drop("_range")
+    return mixed.group_by(by, "_range", maintain_order=True).head(EACH).sort(by, "_range").drop("_range")
 
 
 FLAG = 3.0

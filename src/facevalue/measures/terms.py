@@ -171,7 +171,6 @@ def terms_of(
     *,
     estimates: int | None = None,
     totals: tuple[Array, Array] | None = None,
-    names: Sequence[str] = (),
     plural: str = "",
 ) -> Terms | None:
     """Terms of estimates that follow from these sums; None where nobody asked for them.
@@ -180,7 +179,7 @@ def terms_of(
     """
     if _RECORD.get() is None:
         return None
-    of = UnitSums(sums, counts, statistic, totals, names, plural)
+    of = UnitSums(sums, counts, statistic, totals, plural=plural)
     return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
 
 

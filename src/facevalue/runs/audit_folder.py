@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.runs.run_facts import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
-from facevalue.store.manifest import MAX_BYTES, without_none
+from facevalue.store.manifest import MAX_BYTES, utc_time, without_none
 from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
@@ -381,9 +381,9 @@ def _parse_record(document: Mapping[str, Any]) -> AuditRecord:
         left_out=tuple(LeftOut(str(table["study"]), str(table["why"])) for table in document.get("left_out", ())),
         settings=dict(document["settings"]),
         budget=str(document["budget"]),
-        started=_time(document["started"]),
+        started=utc_time(document["started"]),
         planned=bool(document["planned"]),
-        ended=_time(document["ended"]) if "ended" in document else None,
+        ended=utc_time(document["ended"]) if "ended" in document else None,
     )
 
 
@@ -401,9 +401,3 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
         dealt=int(table.get("dealt", 0)),
         stopped=str(table.get("stopped", "")),
     )
-
-
-def _time(value: object) -> datetime:
-    if not isinstance(value, datetime):
-        raise TypeError(f"{value!r} is not a time")
-    return value.astimezone(UTC)

@@ -352,13 +352,13 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
         exact=bool(document["exact"]),
         sample=document.get("sample"),
         seed=int(document["seed"]),
-        start=_time(document["start"]),
-        end=_time(document["end"]) if "end" in document else None,
+        start=utc_time(document["start"]),
+        end=utc_time(document["end"]) if "end" in document else None,
         counts=Counts(**document["counts"]),
         sessions=tuple(
             Session(
-                start=_time(session["start"]),
-                end=_time(session["end"]) if "end" in session else None,
+                start=utc_time(session["start"]),
+                end=utc_time(session["end"]) if "end" in session else None,
                 asked=int(session["asked"]),
                 versions=dict(session["versions"]),
                 findings=dict(session.get("findings", {})),
@@ -379,7 +379,8 @@ def _parsed(document: dict[str, Any]) -> RunManifest:
     )
 
 
-def _time(value: object) -> datetime:
+def utc_time(value: object) -> datetime:
+    """A time as a TOML document has it, in UTC."""
     if not isinstance(value, datetime):
         raise TypeError(f"{value!r} is not a time")
     return value.astimezone(UTC)

@@ -16,6 +16,7 @@ import polars as pl
 from facevalue.errors import DataError, RunError
 from facevalue.parquet import parquet_bytes
 from facevalue.places import MAKING_FOLDER, cache_folder
+from facevalue.seals import digest_of
 from facevalue.stimuli.images import MAX_BYTES, bring_to
 from facevalue.store.album import check_digest
 from facevalue.store.files import RESPONSES_FOLDER, STIMULI, make_folder, write_whole
@@ -171,7 +172,7 @@ def encoded(frame: pl.DataFrame, facts: UnitFacts) -> bytes:
         "facevalue.responses": str(FORMAT),
         "facevalue.rows": str(frame.height),
         "facevalue.run": facts.run,
-        _UNIT: _short(note.encode()) + note,
+        _UNIT: digest_of(note.encode()) + note,
         _DIGEST: _BLANK.decode(),
     }
     data = bytearray(parquet_bytes(frame, metadata))
@@ -231,7 +232,7 @@ def unit_digest(path: Path) -> str:
 
 def _facts(tail: bytes, key: str, name: str, run: str) -> UnitFacts:
     notes = list(_NOTE.finditer(tail))
-    if not notes or _short(notes[-1][2]).encode() != notes[-1][1]:
+    if not notes or digest_of(notes[-1][2]).encode() != notes[-1][1]:
         raise _damaged(name, "it is cut short, or was not written by FaceValue")
     try:
         facts = UnitFacts(**json.loads(notes[-1][2]))
@@ -323,10 +324,6 @@ def _place(data: bytes) -> tuple[int, int]:
     if not matches:
         raise ValueError
     return matches[-1].span(1)
-
-
-def _short(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _damaged(name: str, reason: str) -> RunError:

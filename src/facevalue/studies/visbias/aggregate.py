@@ -23,6 +23,7 @@ SEED = 0
 TEXT = "description"
 MOST_TEXT = 500 * 2**20
 """Bytes of descriptions that are kept for what needs all of a group's texts at once."""
+STRATUM = "occupation"
 _NEEDED = ("task", "weight", "mass", "na")
 
 
@@ -157,10 +158,8 @@ def dimensions(groups: Sequence[str], alone: Collection[str] = ()) -> tuple[Dime
     return (*(Dimension((name,)) for name in groups), *(Dimension(pair) for pair in crossed))
 
 
-def sampled_units(
-    rows: pl.DataFrame, by: str = "occupation"
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Person of each unit, and its stratum where all groups have equal shares of strata; in the order of units' names.
+def sampled_units(rows: pl.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Person of each unit, in the order of units' names, and its occupation as stratum where groups have equal shares.
 
     Then strata make no difference between groups, and what they do to answers is no noise of these either.
 
@@ -170,12 +169,12 @@ def sampled_units(
     >>> [found.tolist() for found in sampled_units(pl.DataFrame(rows))]
     [[1, 2, 3, 4], [0, 0, 1, 1]]
     """
-    columns = [c for c in (UNIT, PERSON, GROUP, by) if c in rows.columns]
+    columns = [c for c in (UNIT, PERSON, GROUP, STRATUM) if c in rows.columns]
     units = rows.select(columns).unique(UNIT, keep="first").sort(UNIT)
     person = level_ranks(units[PERSON].fill_null("") if PERSON in columns else units[UNIT]) + 1
-    if by not in columns or units[by].null_count():
+    if STRATUM not in columns or units[STRATUM].null_count():
         return person, None
-    stratum, group = (level_ranks(units[c]) for c in (by, GROUP))
+    stratum, group = (level_ranks(units[c]) for c in (STRATUM, GROUP))
     counts = np.zeros((stratum.max() + 1, group.max() + 1))
     np.add.at(counts, (stratum, group), 1)
     shares = counts / counts.sum(axis=1, keepdims=True)
