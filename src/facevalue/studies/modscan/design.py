@@ -8,8 +8,7 @@ import polars as pl
 from facevalue.design import Block, Factor
 from facevalue.design.whole_units import UnitLayout, Units
 from facevalue.errors import DataError
-from facevalue.studies.modscan.pictures import PairPictures
-from facevalue.studies.modscan.scenes import PERSONA
+from facevalue.studies.modscan.pictures import PERSONA, PairPictures
 from facevalue.studies.modscan.settings import GROUPS, KINDS, LANGUAGE, VISION, Selection, instances
 
 PAPER_PAIRS = {"gender": 2604, "race": 7378}

@@ -9,7 +9,7 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.studies.modscan.scenes import drawn_scenes
+from facevalue.studies.modscan.pictures import drawn_scenes
 from facevalue.studies.modscan.settings import instances, read
 from facevalue.types import OptionValue
 

@@ -19,8 +19,7 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
 from facevalue.protocol.words import Words
 from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
-from facevalue.studies.modscan.pictures import TONES
-from facevalue.studies.modscan.scenes import CHECK
+from facevalue.studies.modscan.pictures import CHECK, TONES
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION
 
 WORDS = Words(__package__)

@@ -17,9 +17,8 @@ from facevalue.studies.modscan.aggregate import read_real
 from facevalue.studies.modscan.design import layout, paper_layout
 from facevalue.studies.modscan.measures import LABELS, MEASURES
 from facevalue.studies.modscan.parsing import PromptBuilder
-from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, Shown, read_pictures
+from facevalue.studies.modscan.pictures import FACES, PEOPLE, TONE, PairPictures, Shown, read_pictures, scene_source
 from facevalue.studies.modscan.precision import precision
-from facevalue.studies.modscan.scenes import scene_source
 from facevalue.studies.modscan.settings import CITATION, GENDERS, NAME, RACES, TITLE, selection
 from facevalue.types import OptionValue
 
