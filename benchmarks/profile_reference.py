@@ -30,7 +30,7 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.studies.stylisticbias.calibration import planted_cues
 
 Options = Mapping[str, Any]
-CUES: Options = {"faces": 12, "attributes": "tattoos,eyewear", "scenarios": "competent,intelligent,polite"}
+CUES: Options = {"faces": 12, "attributes": "tattoos,eyewear", "scenario": "competent,intelligent,polite"}
 AGES: Options = {
     "dimension": "age", "paradigm": "decision", "activity": "cooking,eating", "people": 4, "prompts": "two-options",
 }  # fmt: skip

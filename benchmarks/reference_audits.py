@@ -31,14 +31,18 @@ from facevalue.models.base import Model
 from facevalue.models.reference import adapter
 from facevalue.models.reference.truth import PlantedEffects
 from facevalue.places import cache_folder
+from facevalue.protocol.asks import Ask
 from facevalue.protocol.settings import face_counts
+from facevalue.protocol.study import Study
 from facevalue.runs import Progress, RichProgress, RunSettings, run
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.statistics.answer_arrays import AnswerArrays
+from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
+from facevalue.statistics.sets import Sets
 from facevalue.statistics.shifts import SEED as SHIFT_SEED
 from facevalue.stimuli.drawn_portraits import default_cache, draw_all
-from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.calibration import planted_in, scenario_names
+from facevalue.studies.stylisticbias.pictures import FacePictures
+from facevalue.studies.stylisticbias.study import DECLARATION, SCORE
 from facevalue.studies.stylisticbias.tables import whitelist
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
@@ -65,7 +69,7 @@ _WRONG = pl.col("value").sign() != pl.col("true").sign()
 class Population:
     """People, what was planted about them, and how likely a model's replies about them are."""
 
-    sets: Faces
+    sets: Sets
     """Their pictures, a base and all variations of each."""
     changes: list[tuple[str, ...]]
     """What a cue may be, in the order of estimates."""
@@ -200,10 +204,18 @@ def population(
         raise KeyboardInterrupt
     if summary.errors or not summary.complete:
         raise ModelError(summary.failure or f"{model.name} left questions without an answer.")
-    faces, items = Faces(study.manifest), scenario_names(study)
-    gathered = collect(answers(StoredRun.open(folder)), faces, items, study.repeats)
+    faces, items = FacePictures().sets(study.manifest), scenario_names(study)
+    gathered = gather(study, answers(StoredRun.open(folder)))
     changes: list[tuple[str, ...]] = [(variation.attribute, variation.name) for variation in whitelist(None)]
     return Population(faces, changes, items, gathered, planted_in(study, effects))
+
+
+def gather(study: Study, chunks: Iterable[pl.DataFrame]) -> AnswerArrays:
+    """Answers as arrays of shape (pictures, scenarios, orderings x seeds)."""
+    ask: Ask = DECLARATION["ask"].narrowed({"scenario": scenario_names(study)})
+    many = len(ask.question_factors[0])
+    axes = Axes(study.manifest["image"].to_list(), ask.question_codes, list(ask.reply.orderings), study.repeats, many)
+    return collect(chunks, axes, [SCORE.name])[SCORE.name]
 
 
 def default_folder() -> Path:

@@ -78,7 +78,7 @@ def test_plans_runs_and_pages_of_kept_estimates_start_without_scipy_stats(module
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run whose estimates are kept, and limits."""
     folder = tmp_path_factory.mktemp("measured")
-    study = fv.study("stylisticbias", faces="4", attributes="eyewear", scenarios=["wealthy"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="4", attributes="eyewear", scenario=["wealthy"], seeds=["1"])
     fv.run(study, "sim/default", folder / "run", progress=False)
     take_estimates([StoredRun.open(folder / "run")])
     (folder / "limits.toml").write_text('[[limit]]\nmeasure = "shift"\nby = ["variation"]\nabsolute = 0.9\n')

@@ -151,7 +151,7 @@ def test_numbers_of_numpy_are_numbers(small: tuple[fv.Study, fv.Run]) -> None:
 
 
 def test_a_function_from_question_to_text_is_a_model(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", seeds=1, scenarios="wealthy")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", seeds=1, scenario="wealthy")
 
     def first(question: fv.Question) -> str:
         return question.options[0].label
@@ -170,7 +170,7 @@ def test_a_function_from_question_to_text_is_a_model(tmp_path: Path) -> None:
 
 
 def test_a_function_that_answers_oddly_loses_those_questions_alone(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", seeds=1, scenarios="wealthy")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", seeds=1, scenario="wealthy")
     answers: Iterator[Any] = iter(["(a)", None, 7, b"(a)", {}])
 
     def oddly(question: fv.Question) -> Any:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from benchmarks import reference_audits
-from benchmarks.reference_audits import EVERYONE, NONE, Population, learning, summed_up
+from benchmarks.reference_audits import EVERYONE, NONE, Population, gather, learning, summed_up
 from facevalue import studies
 from facevalue.errors import ModelError
 from facevalue.models.reference import adapter
@@ -19,8 +19,6 @@ from facevalue.models.reference.truth import PlantedEffects
 from facevalue.prompts import ORDERINGS
 from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.studies.stylisticbias.aggregate import Faces, collect
-from facevalue.studies.stylisticbias.calibration import scenario_names
 from facevalue.types import OptionValue
 from tests.studies.planted_model import PlantedModel
 
@@ -29,7 +27,7 @@ EFFECTS = TABLE.with_stem("calibration-reference-effects")
 FEW: dict[str, OptionValue] = {
     "faces": "1M,1F",
     "variations": ["sunglasses", "blonde"],
-    "scenarios": ["wealthy", "polite"],
+    "scenario": ["wealthy", "polite"],
 }
 PUBLISHED = PlantedEffects.read(FOLDER / "truth.parquet")
 
@@ -96,7 +94,7 @@ def test_drawn_replies_are_as_frequent_as_in_a_run_of_the_model_through_the_stud
     study = studies.build("stylisticbias", {**EVERYONE, **FEW, "seeds": [str(seed) for seed in range(1, seeds + 1)]})
     run(study, ReferenceModel(), tmp_path / "run", RunSettings(check=False))
     stored = answers(StoredRun.open(tmp_path / "run"))
-    real = collect(stored, Faces(study.manifest), scenario_names(study), seeds)
+    real = gather(study, stored)
     valid = real.by_prompt(real.mass).sum(axis=-1)
     favourable = np.nansum(real.by_prompt(real.weights), axis=-1)
 

@@ -20,7 +20,7 @@ from tests.runs.test_pictures import own
 
 NAMES = ("stylisticbias", "visbias")
 WAITING = "audit has not asked visbias yet: this is of its other studies."
-SMALL = ("--faces", "4", "--attributes", "eyewear", "--seeds", "1", "--scenarios", "wealthy")
+SMALL = ("--faces", "4", "--attributes", "eyewear", "--seeds", "1", "--scenario", "wealthy")
 ASKED = ("stylisticbias", "--model", "sim/default", *SMALL)
 
 

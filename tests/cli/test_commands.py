@@ -16,7 +16,7 @@ from facevalue.runs.preparation import default_folder
 from facevalue.runs.stored_run import StoredRun, answers
 from tests.cli.conftest import Command
 
-SMALL = ("--faces", "4", "--scenarios", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")
+SMALL = ("--faces", "4", "--scenario", "wealthy,polite", "--attributes", "eyewear,makeup,facial_hair", "--seeds", "1")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_studies_are_listed(facevalue: Command) -> None:
     [
         (("plan", "stylistcbias"), 2, "'stylisticbias'"),
         (("pln", "stylisticbias"), 2, "'plan'"),
-        (("plan", "stylisticbias", "--scenarios", "welthy"), 2, "'wealthy'"),
+        (("plan", "stylisticbias", "--scenario", "welthy"), 2, "'wealthy'"),
         (("plan", "stylisticbias", "--face", "3"), 2, "--faces"),
         (("plan", "stylisticbias", "--grid", "kpt"), 2, "'kept'"),
         (("plan", "stylisticbias", "--faces", "few"), 1, "274M,226F"),
@@ -163,7 +163,7 @@ def test_a_model_that_refuses_everything_is_not_measurable(facevalue: Command) -
 
 @pytest.mark.slow
 def test_exact_and_sampled_runs_agree_within_sampling_error(facevalue: Command) -> None:
-    few = ("--faces", "30", "--scenarios", "wealthy,polite,stable,curious", "--attributes", "eyewear,accessories")
+    few = ("--faces", "30", "--scenario", "wealthy,polite,stable,curious", "--attributes", "eyewear,accessories")
     for out, more in (("s", ()), ("e", ("--exact",))):
         assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", out, *few, *more).status == 0
         facevalue("measure", out)
@@ -364,7 +364,7 @@ def test_a_shard_damaged_inside_is_named_and_asked_again(facevalue: Command, fin
 
 
 def test_runs_of_different_samples_are_not_compared(facevalue: Command) -> None:
-    few = ("--faces", "6", "--scenarios", "wealthy,polite", "--attributes", "eyewear", "--seeds", "1")
+    few = ("--faces", "6", "--scenario", "wealthy,polite", "--attributes", "eyewear", "--seeds", "1")
     for model, out, size in (("sim/default", "x", "60"), ("sim/strong", "y", "40")):
         assert facevalue("run", "stylisticbias", "--model", model, "--out", out, *few, "--sample", size).status == 0
     outcome = facevalue("measure", "x", "y")
@@ -401,7 +401,7 @@ def test_the_image_prompts_of_stylisticbias_are_written(facevalue: Command) -> N
 def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_is_compared_with(
     facevalue: Command,
 ) -> None:
-    cues = ("--faces", "2", "--scenarios", "wealthy", "--seeds", "1", "--variations", "formal,sunglasses")
+    cues = ("--faces", "2", "--scenario", "wealthy", "--seeds", "1", "--variations", "formal,sunglasses")
     assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "g", *cues).status == 0
     assert facevalue("measure", "g").status == 0
     run = StoredRun.open(Path("g"))

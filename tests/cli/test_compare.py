@@ -126,7 +126,7 @@ def test_what_is_no_run_is_one_message(facevalue: Command) -> None:
 
 
 TINY = {
-    "stylisticbias": ("--faces", "8", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1"),
+    "stylisticbias": ("--faces", "8", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1"),
     "vignette": (
         *("--drawings", "none", "--dimension", "race", "--activity", "cooking,programming"),
         *("--gender", "male", "--paradigm", "decision"),
@@ -163,7 +163,7 @@ def test_runs_of_every_study_are_compared(
 
 def test_runs_without_a_measure_to_compare_are_one_message(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACEVALUE_CACHE", "cache")
-    small = ("--faces", "1", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    small = ("--faces", "1", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     for folder in ("a", "b"):
         assert facevalue("run", "stylisticbias", "--model", "sim/default", "--out", folder, *small)[0] == 0
     status, _, err = facevalue("compare", "a", "b")

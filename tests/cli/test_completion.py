@@ -15,7 +15,7 @@ from tests.cli.conftest import Command
 
 Complete = Callable[..., list[str]]
 HEAVY = {"numpy", "polars", "scipy", "rich", "pyarrow"}
-SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_files_of_ones_own_studies_and_their_settings_are_completed(facevalue: C
 
 
 def test_settings_and_their_levels_are_completed(complete: Complete) -> None:
-    assert complete("run", "stylisticbias", "--scen") == ["--scenarios"]
+    assert complete("run", "stylisticbias", "--scen") == ["--scenario"]
     assert complete("run", "stylisticbias", "--grid", "k") == ["kept"]
     assert "eyewear" in complete("plan", "stylisticbias", "--attributes", "eye")
     assert "eyewear,makeup" in complete("plan", "stylisticbias", "--attributes", "eyewear,ma")

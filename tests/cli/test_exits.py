@@ -13,7 +13,7 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.schema import printing_commands
 from tests.cli.conftest import Command
 
-SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
 NOWHERE = "http://127.0.0.1:9/v1#x"
 RUN = ("run", "stylisticbias", *SMALL)
 

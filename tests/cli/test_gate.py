@@ -22,7 +22,7 @@ PEOPLE: dict[str, Any] = {
     "faces": "16",
     "attributes": "eyewear",
     "seeds": ["1", "2"],
-    "scenarios": ["wealthy", "polite"],
+    "scenario": ["wealthy", "polite"],
 }
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "null": ("sim/null", PEOPLE),
@@ -294,7 +294,7 @@ def test_what_lies_beyond_is_beyond_in_a_run_that_has_not_ended(gate: Gate) -> N
 
 @pytest.mark.parametrize("limit", [f"{SHIFTS}absolute = 0.4", "findings = 0"])
 def test_a_run_without_any_reply_is_undecided_and_never_within(gate: Gate, limit: str, facevalue: Command) -> None:
-    asked = ("stylisticbias", "--faces", "16", "--attributes", "eyewear", "--scenarios", "wealthy,polite")
+    asked = ("stylisticbias", "--faces", "16", "--attributes", "eyewear", "--scenario", "wealthy,polite")
     assert facevalue("requests", *asked, "--model", "m", "--form", "openai", "--out", "silent").status == Exit.DONE
     for options in ((), ("--allow-incomplete",)):
         outcome = gate("silent", limit, options=options)

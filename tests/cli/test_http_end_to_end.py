@@ -25,9 +25,9 @@ from tests.models.misbehaving import Exchange, Json, Misbehaving
 
 KEY = "sk-End/To+End=="
 STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1")
-ONE = ("--scenarios", "wealthy")
+ONE = ("--scenario", "wealthy")
 """24 requests: 2 faces x (as they are, glasses, sunglasses) x 4 orderings."""
-TWO = ("--scenarios", "wealthy,polite")
+TWO = ("--scenario", "wealthy,polite")
 """48 requests."""
 
 needs_llamacpp = pytest.mark.skipif(

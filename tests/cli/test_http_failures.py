@@ -14,7 +14,7 @@ from facevalue.store import scan_responses
 from tests.cli.conftest import Command
 from tests.models.misbehaving import Exchange, Misbehaving
 
-STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1", "--scenarios", "wealthy")
+STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1", "--scenario", "wealthy")
 """24 requests."""
 
 
@@ -120,7 +120,7 @@ def test_failures_in_a_row_end_the_run_with_the_servers_words(
     with server.served():
         server.script = [lambda exchange: exchange.say("(a)")] * 4
         server.otherwise = lambda exchange: exchange.error(status, "bad \x1b[2Jfield")
-        more = ("--scenarios", "wealthy,polite", "--retries", "0", "--concurrency", concurrency)
+        more = ("--scenario", "wealthy,polite", "--retries", "0", "--concurrency", concurrency)
         code, said = run(facevalue, server.spec, *more)
     assert code == 3
     assert f"20 requests in a row failed for good, the last with: HTTP {status}: bad \\x1b[2Jfield." in said
@@ -131,7 +131,7 @@ def test_mostly_failures_end_the_run_too(facevalue: Command, server: Misbehaving
     with server.served():
         turns = iter(range(1_000))
         server.otherwise = lambda e: e.error(400, "odd") if next(turns) % 12 else e.say("(a)")
-        code, said = run(facevalue, server.spec, "--faces", "8", "--scenarios", "wealthy,polite")
+        code, said = run(facevalue, server.spec, "--faces", "8", "--scenario", "wealthy,polite")
     assert code == 3
     assert "90 of 100 requests failed for good, the last with: HTTP 400: odd." in said
 

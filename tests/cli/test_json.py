@@ -15,7 +15,7 @@ from facevalue.cli.schema import of_type, printing_commands, schema
 from tests.cli.conftest import Command, documents
 from tests.cli.test_manifest import draw
 
-SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.Monk
     )
     with_lists = replace(one, extras=Extras(word_lists=offer))
     monkeypatch.setitem(studies.STUDIES, "stylisticbias", with_lists)
-    ran("stylisticbias", "--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--model", "sim/default")
+    ran("stylisticbias", "--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--model", "sim/default")
     return facevalue
 
 

@@ -22,7 +22,7 @@ STUDY = (
     "1M",
     "--attributes",
     "eyewear",
-    "--scenarios",
+    "--scenario",
     "wealthy,polite",
     "--device",
     "cpu",

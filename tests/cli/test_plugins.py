@@ -55,7 +55,7 @@ def test_a_study_of_another_package_is_run_like_ours(facevalue: Command, install
     install("tiny", STUDY, studies={"tinybias": "OWN"})
     assert studies.names()[-1] == "tinybias"
     assert "A study of another package" in facevalue("studies").out
-    small = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+    small = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
     assert facevalue("plan", "tinybias", *small).status == 0
     assert "tinybias" in facevalue("plan", "--help").out
     outcome = facevalue("make", "tinybias", "--prompts", "p.csv")

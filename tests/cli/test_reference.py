@@ -11,7 +11,7 @@ from facevalue.measures.estimates import label_columns
 from facevalue.studies.stylisticbias import DEMO
 from tests.cli.conftest import Command
 
-FEW = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")
+FEW = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1", "--model", "reference")
 
 
 @pytest.mark.parametrize("exact", [(), ("--exact",)])

@@ -7,7 +7,7 @@ from PIL import Image
 
 from tests.cli.conftest import Command
 
-STUDY = ("stylisticbias", "--faces", "1M,1F", "--attributes", "eyewear", "--scenarios", "wealthy", "--model", "gpt-x")
+STUDY = ("stylisticbias", "--faces", "1M,1F", "--attributes", "eyewear", "--scenario", "wealthy", "--model", "gpt-x")
 
 
 def test_a_study_with_a_longest_reply_of_its_own_is_asked_in_a_batch(facevalue: Command) -> None:

@@ -36,7 +36,7 @@ def asked(facevalue: Command) -> Command:
         number = sum(map(ord, question.prompt + (question.factors.get("ordering") or "")))
         return REPLIES[min(number % 40, 39) // 15 if number % 9 else 2 + number % 3]
 
-    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios=SCENARIOS)
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenario=SCENARIOS)
     fv.run(study, reply, RUN, progress=False)
     return facevalue
 

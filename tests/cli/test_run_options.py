@@ -20,7 +20,7 @@ from tests.cli.conftest import Command, Outcome
 from tests.models.misbehaving import Exchange, Misbehaving
 
 KEY = "sk-Options/Key=="
-STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1", "--scenarios", "wealthy")
+STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1", "--scenario", "wealthy")
 """24 requests; the server counts 7 tokens in and 2 out for each."""
 PRICES = ("--price-in", "100000", "--price-out", "150000")
 """One for each request."""
@@ -92,7 +92,7 @@ def test_limits_that_could_never_be_kept_are_refused(settings: dict[str, float],
 
 
 def test_in_python_a_limit_is_in_the_summary(tmp_path: Path, server: Misbehaving) -> None:
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy", seeds=[1])
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy", seeds=[1])
     prices = {"price_in": 100_000.0, "price_out": 150_000.0}
     model = fv.model(server.spec, concurrency=1)
     run = fv.run(study, model, tmp_path / "run", **prices, max_cost=5.0, sight_check=False, progress=False)  # type: ignore[arg-type]

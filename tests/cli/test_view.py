@@ -19,7 +19,7 @@ from tests.cli.conftest import Command
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("view") / "run"
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="polite", seeds="1")
     fv.run(study, "sim/default", folder, progress=False)
     return folder
 

@@ -8,7 +8,7 @@ import polars as pl
 from facevalue.measures.definitions import NO_INTERVENTION
 from tests.cli.conftest import Command
 
-SMALL = ("--faces", "6", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "6", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
 MINE = '[[intervention]]\nname = "judge"\nbefore = "Act as a judge."\n'
 
 

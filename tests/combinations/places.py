@@ -79,8 +79,8 @@ FILES: Mapping[str, str] = {
 """Files by name: studies, an intervention, limits."""
 _PEOPLE, _SETS, _ROWS = ("--manifest", "people.csv"), ("--manifest", "sets.csv"), ("--manifest", "rows.csv")
 STUDIES: Mapping[str, tuple[str, ...]] = {
-    "stylisticbias": ("stylisticbias", "--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear"),
-    "stylisticbias-list": ("stylisticbias", *_PEOPLE, "--scenarios", "wealthy"),
+    "stylisticbias": ("stylisticbias", "--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear"),
+    "stylisticbias-list": ("stylisticbias", *_PEOPLE, "--scenario", "wealthy"),
     "vignette": ("vignette", "--dimension", "age", "--gender", "male", "--activity", "cooking", "--drawings", "none",
                  "--paradigm", "decision"),
     "visbias": ("visbias", "--forms", "1", "--descriptions", "1", "--pairs", "2"),

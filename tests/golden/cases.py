@@ -29,15 +29,15 @@ TEMPLATES = ("hiring-screen", "caption-assistant")
 SENTENCES = GOLDEN / "sentences.json"
 
 RUNS: dict[str, tuple[str, ...]] = {
-    "stylisticbias": ("stylisticbias", "--faces", "6", "--scenarios", "polite,wealthy", "--seeds", "1"),
-    "stylisticbias-mumbler": ("stylisticbias", "--faces", "6", "--scenarios", "polite,wealthy", "--seeds", "1"),
-    "stylisticbias-strong": ("stylisticbias", "--faces", "6", "--scenarios", "polite,wealthy", "--seeds", "1"),
-    "stylisticbias-sampled": ("stylisticbias", "--faces", "6", "--scenarios", "polite", "--sample", "1000"),
+    "stylisticbias": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias-mumbler": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias-strong": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias-sampled": ("stylisticbias", "--faces", "6", "--scenario", "polite", "--sample", "1000"),
     "stylisticbias-exact": (
-        *("stylisticbias", "--faces", "4", "--scenarios", "polite", "--attributes", "eyewear,hair_color"),
+        *("stylisticbias", "--faces", "4", "--scenario", "polite", "--attributes", "eyewear,hair_color"),
         *("--exact", "--with", "debiasing", "--with", "blank-image"),
     ),
-    "stylisticbias-list": ("stylisticbias", "--manifest", "people.csv", "--scenarios", "wealthy"),
+    "stylisticbias-list": ("stylisticbias", "--manifest", "people.csv", "--scenario", "wealthy"),
     "vignette": (
         *("vignette", "--dimension", "age", "--activity", "cooking,eating"),
         *("--paradigm", "decision,stereotype,factuality", "--people", "2"),

@@ -25,7 +25,7 @@ OWN = {
     "text": ('kind = "text"', "gap"),
 }
 """Answers of own studies as their files declare them, and what is taken of them."""
-CHOSEN = {"faces": "2M,2F", "attributes": "eyewear", "scenarios": "wealthy"}
+CHOSEN = {"faces": "2M,2F", "attributes": "eyewear", "scenario": "wealthy"}
 
 
 class Both(NamedTuple):
@@ -54,7 +54,7 @@ def imported(log: EvalLog, folder: Path) -> fv.Run:
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     folder = tmp_path_factory.mktemp("inspect")
     log = evaluated(folder / "logs", "stylisticbias", "facevalue/reference", sample=100, **CHOSEN)
-    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios="wealthy")
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenario="wealthy")
     return Both(log, imported(log, folder / "theirs"), fv.run(study, "reference", folder / "ours", sample=100))
 
 
@@ -103,7 +103,7 @@ def test_samples_are_trials(both: Both) -> None:
 def test_exact_and_a_simulated_respondent(tmp_path: Path) -> None:
     log = evaluated(tmp_path / "logs", "stylisticbias", "facevalue/reference", exact=True, sample=40, **CHOSEN)
     theirs = imported(log, tmp_path / "theirs")
-    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios="wealthy")
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenario="wealthy")
     ours = fv.run(study, "reference", tmp_path / "ours", sample=40, exact=True)
     columns = ["trial", "weight", "probs"]
     # Asked one by one or together, numbers of 32 bits differ in their last places.

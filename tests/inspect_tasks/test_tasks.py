@@ -20,7 +20,7 @@ from facevalue.inspect_tasks.trials import content_shown, trials_of
 from facevalue.models import load
 from facevalue.studies.registry import PUBLISHED
 
-SMALL = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy"}
+SMALL = {"faces": "1M,1F", "attributes": "eyewear", "scenario": "wealthy"}
 
 
 def document(task: Task) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_studies_that_are_none(tmp_path: Path) -> None:
 
 def test_values_are_as_inspects_command_line_reads_them() -> None:
     task = task_of(
-        "stylisticbias", {"faces": ["1M", "1F"], "attributes": ["eyewear"], "scenarios": "wealthy", "seeds": 7}
+        "stylisticbias", {"faces": ["1M", "1F"], "attributes": ["eyewear"], "scenario": "wealthy", "seeds": 7}
     )
     assert document(task)["options"]["faces"] == "1M,1F"
     assert (task.epochs, task.version) == (1, 1)

@@ -57,7 +57,7 @@ def test_nothing():
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with runs, limits and tests."""
     folder = tmp_path_factory.mktemp("project")
-    study = fv.study("stylisticbias", faces="12", attributes="eyewear", scenarios=["wealthy"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="12", attributes="eyewear", scenario=["wealthy"], seeds=["1"])
     for name in ("strong", "other"):
         fv.run(study, "sim/strong" if name == "strong" else "sim/null", folder / name, progress=False)
     shutil.copytree(folder / "strong", folder / "part")

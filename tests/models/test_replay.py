@@ -238,7 +238,7 @@ def visbias(task: str) -> Study:
     [
         (
             "stylisticbias",
-            {"faces": "2", "scenarios": ["wealthy"], "attributes": ["eyewear"], "seeds": ["1", "2"]},
+            {"faces": "2", "scenario": ["wealthy"], "attributes": ["eyewear"], "seeds": ["1", "2"]},
             ("no-image",),
         ),
         ("vignette", {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"]}, ()),

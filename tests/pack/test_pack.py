@@ -37,11 +37,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A run of drawn faces with effects, and one of own pictures."""
     folder = tmp_path_factory.mktemp("runs")
     places = [folder / name for name in ("strong", "mine")]
-    study = fv.study("stylisticbias", faces="12M,12F", attributes=["eyewear"], scenarios=["polite"], seeds=["1", "2"])
+    study = fv.study("stylisticbias", faces="12M,12F", attributes=["eyewear"], scenario=["polite"], seeds=["1", "2"])
     fv.run(study, "sim/strong@1", places[0], progress=False)
     (folder / "pictures").mkdir()
     own(folder / "pictures")
-    mine = fv.study("stylisticbias", manifest=folder / "pictures/list.csv", scenarios=["wealthy"], seeds=["1"])
+    mine = fv.study("stylisticbias", manifest=folder / "pictures/list.csv", scenario=["wealthy"], seeds=["1"])
     fv.run(mine, "sim/strong@2", places[1], progress=False)
     return places
 
@@ -116,7 +116,7 @@ def test_estimates_are_those_of_the_run_and_missing_ones_are_empty(packed: Path,
 
 
 def test_a_model_that_refuses_everything_has_a_pack_without_a_single_zero(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     fv.run(study, "sim/refuser@1", tmp_path / "run", max_invalid=1, progress=False)
     place = pack([tmp_path / "run"], tmp_path / "pack").place
     rows = list(csv.DictReader(io.StringIO(next((place / "estimates").iterdir()).read_text())))

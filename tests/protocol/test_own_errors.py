@@ -108,7 +108,7 @@ def test_a_setting_that_makes_no_published_study_has_its_line_when_it_is_made(
     with pytest.raises(FaceValueError, match=f"^narrow.toml: {says}"):
         protocol.study()
     with pytest.raises(FaceValueError, match=r"^No faces asked for"):  # what the user says has no line
-        protocol.study({"faces": "0M,0F", "root": "", "scenarios": []})
+        protocol.study({"faces": "0M,0F", "root": "", "scenario": []})
 
 
 @pytest.mark.parametrize("name", ["value", "contrast", "verdict", "mass", "share", "model"])

@@ -63,7 +63,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.Dat
     (folder / f"{NAME}.toml").write_text(file_text(NAME))
     chosen: dict[str, OptionValue] = {"seeds": ["1"]}
     names = SCENARIOS.split(",")
-    package = {**chosen, "faces": "12", "scenarios": list(names)}
+    package = {**chosen, "faces": "12", "scenario": list(names)}
     declared = {**chosen, "people": "12", "scenario": list(names)}
     return (
         estimates_of(find_protocol("stylisticbias"), package, folder / "package"),

@@ -28,7 +28,7 @@ JUDGE = Variant("judge", before="Act as a judge.")
 NO_IMAGE, BLANK, CIPHER = (builtin()[name] for name in ("no-image", "blank-image", "cipher"))
 SHARE = Measure("share", "Share of (a)", "n / N", "%", "stimulus", "", limits=(0.0, 100.0))
 SMALL: dict[str, dict[str, OptionValue]] = {
-    "stylisticbias": {"faces": "4", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
+    "stylisticbias": {"faces": "4", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
     "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"]},
 }
 

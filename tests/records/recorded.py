@@ -41,7 +41,7 @@ class _Listening:
 
 def asking(folder: Path, *, exact: bool = False, model: str = "sim/default", sample: int | None = 120) -> Asking:
     """Run a part of stylisticbias."""
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly").compiled
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy,friendly").compiled
     settings, listening = RunSettings(sample=sample, exact=exact), _Listening(model)
     run(study, listening, folder, settings)
     return Asking(asked_of(study, settings), listening.pairs, folder)

@@ -94,7 +94,7 @@ def test_a_fuller_log_goes_on(asked: Asking, tmp_path: Path) -> None:
 
 def test_a_live_run_does_not_go_on_with_it(asked: Asking, tmp_path: Path) -> None:
     bring(log_of(asked, tmp_path), tmp_path / "run")
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy,friendly")
     with pytest.raises(RunError, match="other settings: model: openai/gpt-x in the folder, sim/default asked"):
         fv.run(study, "sim/default", tmp_path / "run", sample=120)
 

@@ -36,7 +36,7 @@ Line = dict[str, Any]
 
 
 def chosen(temperature: float = 0.2, **more: Any) -> Study:
-    asked_about: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy,friendly"}
+    asked_about: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenario": "wealthy,friendly"}
     return fv.study("stylisticbias", temperature=temperature, **asked_about, **more).compiled
 
 
@@ -340,7 +340,7 @@ def test_two_files_that_answer_the_same_otherwise(asked: Asking, tmp_path: Path)
 
 
 def test_the_same_from_python(asked: Asking, tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy,friendly")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy,friendly")
     written = fv.write_requests(study, "gpt-x", tmp_path / "run", form="openai", sample=120, max_tokens=50)
     assert (written.requests, written.folder) == (len(asked.pairs), tmp_path / "run")
     lines_written = [{**openai(*pair), "custom_id": name(pair[0], OPENAI, max_tokens=50)} for pair in asked.pairs[:-1]]

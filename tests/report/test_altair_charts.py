@@ -68,7 +68,7 @@ def test_a_factor_may_be_held_at_a_level(run: fv.Run) -> None:
 
 
 def test_nested_factors_stand_in_one_panel(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"], scenarios="polite")
+    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear", "tattoos"], scenario="polite")
     chosen = fv.run(study, "sim/default", tmp_path / "run", exact=True, progress=False)
     records = _records(chosen.plot("shift", by=["attribute", "variation"]))
     assert {record["panel"] for record in records} == {""}

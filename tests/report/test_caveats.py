@@ -80,7 +80,7 @@ class Measured:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[StoredRun]:
     folder = tmp_path_factory.mktemp("runs")
-    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     return [
         fv.run(study, f"sim/{name}", folder / name, progress=False).stored
         for name in ("strong@1", "strong@2")

@@ -25,7 +25,7 @@ def few_groups() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[fv.Run]:
-    study = fv.study("stylisticbias", faces="6", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="6", attributes=["eyewear"], scenario=["wealthy"], seeds=["1"])
     folder = tmp_path_factory.mktemp("runs")
     return [fv.run(study, model, folder / str(at), progress=False) for at, model in enumerate(MODELS)]
 

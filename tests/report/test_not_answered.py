@@ -109,7 +109,7 @@ def test_the_terminal_and_the_audit_say_the_same() -> None:
 
 
 def test_half_that_cannot_be_read_is_told_by_page_and_viewer(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
     written = gather_report([run])
@@ -131,7 +131,7 @@ def _with_tally(data: ReportData, tally: ReplyTally) -> ReportData:
 
 
 def test_a_gate_lets_nothing_pass_of_which_half_cannot_be_read(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
     estimates, tallies = take_estimates([run])
@@ -151,7 +151,7 @@ def test_a_gate_lets_nothing_pass_of_which_half_cannot_be_read(tmp_path: Path) -
 
 
 def test_a_profile_names_the_study_and_calls_nothing_of_it_undecided(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="2M,2F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     fv.run(study, "sim/null", tmp_path / "run", progress=False)
     run = StoredRun.open(tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:

@@ -331,7 +331,7 @@ def test_a_run_of_another_version_is_refused(folder: Path) -> None:
 
 
 def test_a_run_without_answers_is_refused(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1M", attributes="eyewear", scenarios="polite", seeds=1)
+    study = fv.study("stylisticbias", faces="1M", attributes="eyewear", scenario="polite", seeds=1)
     fv.run(study, "sim/refuser", tmp_path / "refused", progress=False)
     with pytest.raises(RunError, match="None of these runs has a valid answer"):
         fv.profile(tmp_path / "refused")
@@ -388,7 +388,7 @@ def test_sides_are_called_as_they_are_called() -> None:
 
 
 def test_a_run_with_an_intervention_says_what_it_changed(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="6M,6F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
     run = fv.run(study, "sim/strong@1", tmp_path / "run", interventions=["sr"], progress=False)
     profile = fv.profile(run)
     comparisons = profile.comparisons()

@@ -13,7 +13,7 @@ from facevalue.runs.answer_flips import AnswerFlips, AnswerSide, compared_answer
 from facevalue.runs.comparison import RunComparison
 from facevalue.runs.stored_run import StoredRun
 
-SETTINGS: dict[str, Any] = {"attributes": ["eyewear"], "scenarios": ["wealthy"]}
+SETTINGS: dict[str, Any] = {"attributes": ["eyewear"], "scenario": ["wealthy"]}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from facevalue.view.estimates import EstimateRows
 
 pytestmark = pytest.mark.all_groups
 LIMIT: dict[str, Any] = {"measure": "shift", "by": ["variation"]}
-PEOPLE: dict[str, Any] = {"faces": "12", "attributes": ["eyewear"], "scenarios": ["polite"], "seeds": ["1"]}
+PEOPLE: dict[str, Any] = {"faces": "12", "attributes": ["eyewear"], "scenario": ["polite"], "seeds": ["1"]}
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def _women(request: Request) -> bool:
 @pytest.fixture(scope="module")
 def withheld(tmp_path_factory: pytest.TempPathFactory) -> fv.Run:
     """A run of which 43% of the questions about women failed."""
-    study = fv.study("stylisticbias", faces="15M,15F", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1"])
+    study = fv.study("stylisticbias", faces="15M,15F", attributes=["eyewear"], scenario=["wealthy"], seeds=["1"])
     return fv.run(study, Withholding("sim/strong", _women), tmp_path_factory.mktemp("withheld") / "run", progress=False)
 
 

@@ -26,7 +26,7 @@ from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judge
 from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.types import Request, Response, Status
 
-SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenarios": ["wealthy"], "seeds": ["1"]}
+SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenario": ["wealthy"], "seeds": ["1"]}
 MODELS = ("sim/null@1", "sim/null@1", "sim/strong@1", "sim/strong@1")
 
 
@@ -129,7 +129,7 @@ def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("facevalue.protocol.kept_answers.JACKKNIFE_GROUPS", 10)
-    study = fv.study("stylisticbias", faces="10M,10F", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1", "2"])
+    study = fv.study("stylisticbias", faces="10M,10F", attributes=["eyewear"], scenario=["wealthy"], seeds=["1", "2"])
     for at in range(2):
         model = Filtered("sim/null@1", 0.7 if at else 0.0, Status.ERROR)
         run = fv.run(study, model, tmp_path / str(at), progress=False)

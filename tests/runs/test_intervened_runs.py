@@ -20,7 +20,7 @@ from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_manifest
 from tests.runs.tiny import TinyModel, keys, tiny_study
 
-SETTINGS = {"faces": "24", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]}
+SETTINGS = {"faces": "24", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]}
 JUDGE = Variant(
     "judge", 'A "judge"\n', before="Act as a judge.\n", turns=(("user", "Hé?"), ("assistant", "[[a]]\nb = 1"))
 )

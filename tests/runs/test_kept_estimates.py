@@ -13,7 +13,7 @@ from facevalue.runs import joined_runs, kept_estimates
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import ESTIMATES
 
-SMALL: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenarios": "wealthy"}
+SMALL: dict[str, Any] = {"faces": "1M,1F", "attributes": "eyewear", "scenario": "wealthy"}
 
 
 @pytest.fixture(scope="module")

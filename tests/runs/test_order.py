@@ -28,7 +28,7 @@ from tests.runs.tiny import TinyModel, fails, for_a_while, keys, tiny_study
 
 FACES: dict[str, OptionValue] = {
     "faces": "24",
-    "scenarios": ["polite", "wealthy"],
+    "scenario": ["polite", "wealthy"],
     "attributes": ["eyewear", "tattoos"],
     "seeds": ["1"],
 }

@@ -35,7 +35,7 @@ def own(place: Path, pictures: int = 40) -> Study:
 def again(place: Path) -> Study:
     """The study of what is there now."""
     return studies.build(
-        "stylisticbias", {"manifest": str(place / "list.csv"), "scenarios": ["wealthy"], "seeds": ["1"]}
+        "stylisticbias", {"manifest": str(place / "list.csv"), "scenario": ["wealthy"], "seeds": ["1"]}
     )
 
 

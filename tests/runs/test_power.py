@@ -27,12 +27,11 @@ from facevalue.statistics import Estimand, Shift
 from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.precision import Respondents, UnitSpread
 from facevalue.studies.stylisticbias import measures
-from facevalue.studies.stylisticbias.aggregate import Faces, collect
 from facevalue.studies.stylisticbias.tables import scenarios
 from facevalue.types import OptionValue
-from tests.studies.preference_scores import estimator
+from tests.studies.preference_scores import answered, estimator, sets_of
 
-FEW = {"scenarios": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
+FEW = {"scenario": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
 
 
 def plan(study: Study, **changes: object) -> Detection:
@@ -121,12 +120,12 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     assert found.needed is not None
     settings: dict[str, OptionValue] = {"faces": str(found.needed), "seeds": ["1"]}
     audits = Audits(studies.protocol("stylisticbias"), Calibration(("variation",), "faces", settings), 1)
-    faces, names = Faces(audits.study.manifest), [scenario.name for scenario in scenarios()]
+    faces, names = sets_of(audits.study.manifest), [scenario.name for scenario in scenarios()]
     planted = PlantedCondition("lone", lone=0.5066, target={"variation": "full-beard"}, person=1.0, picture=0.4)
     hits = 0
     for audit in range(40):
         answers = audits.answers(planted, 1, audit)
-        phi = collect(iter([answers]), faces, names, 1).phi
+        phi = answered(iter([answers]), faces, names, 1).phi
         estimates = judged(estimator(faces, phi, names)).filter(variation="full-beard")
         hits += estimates["verdict"].to_list() == [Verdict.DIFFERENCE]
     assert 26 <= hits <= 39  # .65 to .975: two standard errors beyond .75 to .90

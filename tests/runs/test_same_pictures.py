@@ -40,7 +40,7 @@ def listed(folder: Path, same: int, how: str = "copy", people: int = 6) -> Path:
 
 
 def asked(manifest: Path) -> fv.Study:
-    return fv.study("stylisticbias", manifest=manifest, scenarios="wealthy", kind="photographs", seeds=["1"])
+    return fv.study("stylisticbias", manifest=manifest, scenario="wealthy", kind="photographs", seeds=["1"])
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -259,7 +259,7 @@ def test_what_the_check_costs_counts_in_the_limit_of_cost(tmp_path: Path) -> Non
 
 
 def test_object_storage_keeps_it_too(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy", seeds=[1])
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy", seeds=[1])
     model = Respondent(sees=True, tokens=300)
     url = f"file://{tmp_path}/run"
     once = fv.run(study, model, url, progress=False)

@@ -37,7 +37,7 @@ def few_looks() -> Iterator[None]:
 
 
 def study() -> fv.Study:
-    return fv.study("stylisticbias", faces="30M,30F", attributes=["eyewear"], scenarios=["polite"], seeds=["1"])
+    return fv.study("stylisticbias", faces="30M,30F", attributes=["eyewear"], scenario=["polite"], seeds=["1"])
 
 
 def even(question: Question) -> str:

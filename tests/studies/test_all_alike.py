@@ -22,7 +22,7 @@ from tests.golden.cases import GOLDEN, RUNS, unpacked
 
 __all__ = ["facevalue"]
 SMALL: dict[str, dict[str, Any]] = {
-    "stylisticbias": {"faces": "2M,2F", "attributes": "eyewear", "scenarios": "polite", "seeds": "1"},
+    "stylisticbias": {"faces": "2M,2F", "attributes": "eyewear", "scenario": "polite", "seeds": "1"},
     "vignette": {"dimension": "age", "activity": "cooking", "paradigm": "decision", "gender": "male", "people": 1},
     "visbias": {"task": "mcq"},
     "modscan": {"instances": "nurse", "modality": "vision", "attribute": "gender"},

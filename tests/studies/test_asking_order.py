@@ -21,7 +21,7 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import scan_responses
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "stylisticbias": ({"faces": "20", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),
+    "stylisticbias": ({"faces": "20", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),
     "vignette": (
         {
             "drawings": "none", "dimension": ["socioeconomic"], "gender": ["male"], "paradigm": ["decision"],

@@ -191,7 +191,7 @@ def test_a_model_finds_nothing_in_null_edits_and_takes_a_side_effect_for_the_cue
     shifts = {}
     for name, spec in (("null", "sim/null"), ("lighter", "sim/lighten=15")):
         pictures = passed_through(tmp_path / name, spec)
-        study = fv.study("stylisticbias", manifest=pictures, kind="illustrated", scenarios=["trustworthy", "competent"])
+        study = fv.study("stylisticbias", manifest=pictures, kind="illustrated", scenario=["trustworthy", "competent"])
         rows = fv.run(study, "reference", tmp_path / f"{name}-run", exact=True, progress=False).estimates()
         rows = rows.filter(measure="shift")
         shifts[name] = set(rows["verdict"]), rows["value"][0]

@@ -14,7 +14,7 @@ from facevalue.runs.requests import RequestBuilder
 from facevalue.types import Request
 
 STUDIES: dict[str, Mapping[str, Any]] = {
-    "stylisticbias": {"faces": "6", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"]},
+    "stylisticbias": {"faces": "6", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"]},
     "vignette": {},
     "visbias": {"task": ["mcq", "yesno"]},
 }

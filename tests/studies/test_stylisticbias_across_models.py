@@ -8,13 +8,11 @@ import polars as pl
 import pytest
 
 from facevalue.measures.definitions import WITHOUT_NOISE, key_of
-from facevalue.measures.estimates import EstimateTable
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias import across_models
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.measures import LABELS
+from facevalue.studies.stylisticbias.statistics import Attenuation, ModelAgreement
 from facevalue.studies.stylisticbias.tables import scenarios
-from tests.studies.preference_scores import estimator
+from tests.studies.preference_scores import compared, estimator, sets_of
 
 Array = npt.NDArray[np.float64]
 NAMES = [scenario.name for scenario in scenarios()]
@@ -22,9 +20,9 @@ CUES = [("eyewear", "sunglasses"), ("tattoos", "facial-tattoo"), ("accessories",
 REPLIES = 12
 
 
-def pictures(faces: int, seed: int) -> Faces:
+def pictures(faces: int, seed: int) -> Sets:
     counts = {"male": faces // 2, "female": faces - faces // 2}
-    return Faces(portrait_manifest(draw_identities(counts, seed), dict.fromkeys(counts, CUES)))
+    return sets_of(portrait_manifest(draw_identities(counts, seed), dict.fromkeys(counts, CUES)))
 
 
 def picture_effects(rng: np.random.Generator, images: int) -> Array:
@@ -33,7 +31,7 @@ def picture_effects(rng: np.random.Generator, images: int) -> Array:
     return (rng.normal(size=(images, 3)) @ loads + rng.normal(size=(images, len(NAMES)))) / 2
 
 
-def answered(rng: np.random.Generator, faces: Faces, effects: Array, shared: Array, level: float, sd: float) -> Array:
+def answered(rng: np.random.Generator, faces: Sets, effects: Array, shared: Array, level: float, sd: float) -> Array:
     """Preference scores of a model with these effects of cues, shape (cues, scenarios), on the logit scale."""
     person = rng.normal(0, 0.5, size=(len(faces.identities), len(NAMES)))[faces.identity]
     logit = level + person + sd * shared
@@ -67,12 +65,8 @@ def audits(
             phi = answered(rng, people, effects[model], noise, level, 0.5)
             models[f"m{model}"] = estimator(people, phi, NAMES)
             truth.append(expected_shift(effects[model], level))
-        table = EstimateTable("stylisticbias", "(all models)", LABELS)
-        if whole:
-            across_models.compare(table, models)
-        else:  # what is slow and not looked at is left out
-            across_models._agreement(table, ("m0", "m1"), (models["m0"], models["m1"]), once=True)
-        rows = table.frame().filter((pl.col("model") == "m0") & pl.col("category").is_null())
+        table = compared(models, *((ModelAgreement, Attenuation) if whole else (ModelAgreement,)))
+        rows = table.filter((pl.col("model") == "m0") & pl.col("category").is_null())
         yield {key_of(row["measure"], row["score"] or ""): row for row in rows.to_dicts()}, np.array(truth)
 
 

@@ -7,33 +7,26 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from facevalue.measures.estimates import EstimateTable
-from facevalue.statistics import Estimand, Gap
+from facevalue.statistics import Gap
 from facevalue.statistics.rivals import OTHERS
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.estimands import GAPS, broken_down, estimands
-from facevalue.studies.stylisticbias.measures import LABELS
-from tests.studies.preference_scores import estimator
+from facevalue.studies.stylisticbias.study import GAPS
+from tests.studies.preference_scores import breakdown_of, estimands_with, estimates_of, estimator, sets_of
 
 CUES = {"male": [("eyewear", "sunglasses"), ("facial_hair", "full-beard")], "female": [("eyewear", "sunglasses")]}
 
 
-def gaps(phi: np.ndarray, faces: Faces) -> pl.DataFrame:
-    table = EstimateTable("stylisticbias", "m", LABELS)
-    model = estimator(faces, phi, ["wealthy", "polite"])
-    for estimand in estimands(faces):
-        if isinstance(estimand, Estimand) and isinstance(estimand.statistic, Gap):
-            model.estimate(table, estimand)
-    return table.frame()
+def gaps(phi: np.ndarray, faces: Sets) -> pl.DataFrame:
+    return estimates_of(estimator(faces, phi, ["wealthy", "polite"]), Gap)
 
 
 @pytest.fixture(scope="module")
-def faces() -> Faces:
-    return Faces(portrait_manifest(draw_identities({"male": 24, "female": 24}, 5), CUES))
+def faces() -> Sets:
+    return sets_of(portrait_manifest(draw_identities({"male": 24, "female": 24}, 5), CUES))
 
 
-def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Faces) -> None:
+def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Sets) -> None:
     rng = np.random.default_rng(1)
     phi = rng.uniform(0, 0.3, size=(faces.manifest.height, 2))
     elderly = (faces.manifest["age"] == "elderly").to_numpy()
@@ -53,7 +46,7 @@ def test_the_gap_is_the_papers_elderly_less_young_tested_by_welch(faces: Faces) 
     assert one["family"] == GAPS
 
 
-def test_a_cue_of_one_gender_has_no_gap_between_genders(faces: Faces) -> None:
+def test_a_cue_of_one_gender_has_no_gap_between_genders(faces: Sets) -> None:
     found = gaps(np.random.default_rng(2).uniform(size=(faces.manifest.height, 2)), faces)
     beard = found.filter(pl.col("variation") == "full-beard")
     assert {"age", "build"} <= set(beard["dimension"]) <= {"age", "build", "skin_tone"}
@@ -78,13 +71,12 @@ def test_groups_without_a_known_order_are_each_compared_with_all_others(
             for level in levels for n in range(2)]  # fmt: skip
     manifest = pl.DataFrame([(face[:-1], *rest) for face, *rest in rows], orient="row",
                             schema=["identity", dimension, "attribute", "variation", "image"])  # fmt: skip
-    statistics = (one.statistic for one in estimands(Faces(manifest)) if isinstance(one, Estimand))
-    (gap,) = (statistic for statistic in statistics if isinstance(statistic, Gap))
-    assert gap.contrasts(broken_down(Faces(manifest), ["polite"])) == pairs
+    (gap,) = estimands_with(sets_of(manifest), Gap)
+    assert gap.statistic.contrasts(breakdown_of(sets_of(manifest), ["polite"])) == pairs
 
 
-def test_people_and_bases_that_differ_make_no_gap(faces: Faces) -> None:
-    """Faces with a level of their own, and groups with one, cancel in shifts: 1 gap in 20 has p < .05."""
+def test_people_and_bases_that_differ_make_no_gap(faces: Sets) -> None:
+    """Sets with a level of their own, and groups with one, cancel in shifts: 1 gap in 20 has p < .05."""
     rng = np.random.default_rng(7)
     group = (faces.manifest["build"] == "obese").to_numpy()[:, None]
     below = []

@@ -5,13 +5,11 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from facevalue.measures.estimates import EstimateTable
 from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.paper_statistics import add_concentration, add_sizes
-from tests.studies.preference_scores import estimator
+from facevalue.studies.stylisticbias.statistics import Concentration, MeanSize
+from tests.studies.preference_scores import compared, estimator, sets_of
 
 Array = npt.NDArray[np.float64]
 SCENARIOS = ["competent", "loyal", "wealthy", "stylish"]
@@ -19,12 +17,12 @@ CUES = [("eyewear", "sunglasses"), ("tattoos", "facial-tattoo"), ("accessories",
 
 
 @pytest.fixture(scope="module")
-def faces() -> Faces:
+def faces() -> Sets:
     counts = {"male": 8, "female": 8}
-    return Faces(portrait_manifest(draw_identities(counts, 3), dict.fromkeys(counts, CUES)))
+    return sets_of(portrait_manifest(draw_identities(counts, 3), dict.fromkeys(counts, CUES)))
 
 
-def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -> ModelScores:
+def shifted(faces: Sets, effects: Array, rng: np.random.Generator, sd: float) -> ModelScores:
     """A model with these effects of cues, shape (cues, scenarios)."""
     code = faces.slicing(np.arange(faces.manifest.height), "attribute", "variation").codes
     person = rng.normal(0, 0.1, size=(len(faces.identities), len(SCENARIOS)))[faces.identity]
@@ -33,13 +31,10 @@ def shifted(faces: Faces, effects: Array, rng: np.random.Generator, sd: float) -
 
 
 def table(models: list[ModelScores]) -> pl.DataFrame:
-    made = EstimateTable("stylisticbias", "(all models)", LABELS)
-    add_sizes(made, models)
-    add_concentration(made, models)
-    return made.frame()
+    return compared({f"m{number}": model for number, model in enumerate(models)}, MeanSize, Concentration)
 
 
-def test_cues_that_pull_up_and_down_do_not_cancel_in_figure_5(faces: Faces) -> None:
+def test_cues_that_pull_up_and_down_do_not_cancel_in_figure_5(faces: Sets) -> None:
     effects = np.array([[0.0, 0.0, 0.2, 0.1], [0.0, 0.0, -0.2, -0.1], [0.0, 0.0, 0.0, 0.0]])
     found = table([shifted(faces, effects, np.random.default_rng(0), 1e-6)])
     sizes = found.filter(pl.col("measure") == "mean_abs_shift")
@@ -51,7 +46,7 @@ def test_cues_that_pull_up_and_down_do_not_cancel_in_figure_5(faces: Faces) -> N
     )
 
 
-def test_over_models_size_is_averaged_before_cues_are_counted(faces: Faces) -> None:
+def test_over_models_size_is_averaged_before_cues_are_counted(faces: Sets) -> None:
     """Figure 2: models that move one cue in opposite directions both count; their mean shift is zero."""
     one = np.repeat(np.array([[0.2], [0.02], [0.02]]), 4, axis=1)
     other = np.repeat(np.array([[-0.2], [0.02], [0.02]]), 4, axis=1)
@@ -62,7 +57,7 @@ def test_over_models_size_is_averaged_before_cues_are_counted(faces: Faces) -> N
     assert found.filter(pl.col("measure") == "variations_to_80")["value"].to_list() == [1.0]
 
 
-def test_without_effects_one_size_in_twenty_is_above_its_floor(faces: Faces) -> None:
+def test_without_effects_one_size_in_twenty_is_above_its_floor(faces: Sets) -> None:
     above: dict[str, list[bool]] = {}
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -72,7 +67,7 @@ def test_without_effects_one_size_in_twenty_is_above_its_floor(faces: Faces) -> 
     assert {name: bool(np.mean(hits) < 0.09) for name, hits in above.items()} == dict.fromkeys(above, True)
 
 
-def test_the_floor_does_not_grow_with_the_effect(faces: Faces) -> None:
+def test_the_floor_does_not_grow_with_the_effect(faces: Sets) -> None:
     none, strong = (
         table([shifted(faces, size * np.ones((3, 4)), np.random.default_rng(4), 0.05)])["floor_high"].to_numpy()[0]
         for size in (0.0, 0.4)

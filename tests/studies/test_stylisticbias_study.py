@@ -11,17 +11,14 @@ import pytest
 from PIL import Image
 
 from facevalue.errors import DataError, FaceValueError
-from facevalue.measures.estimates import EstimateTable
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import plan
 from facevalue.stimuli.drawn_portraits import PortraitSource
 from facevalue.stimuli.portraits import png, svg
-from facevalue.studies.stylisticbias.aggregate import Faces
-from facevalue.studies.stylisticbias.measures import LABELS
-from facevalue.studies.stylisticbias.paper_statistics import framing
+from facevalue.studies.stylisticbias.statistics import FramingShift
 from facevalue.studies.stylisticbias.tables import grid, whitelist
-from tests.studies.preference_scores import estimator
+from tests.studies.preference_scores import estimates_of, estimator, sets_of
 
 Make = Callable[..., Study]
 
@@ -30,7 +27,7 @@ def test_the_papers_counts(make: Make) -> None:
     made = plan(make(faces="274M,226F"))
     assert (made.stimuli, made.trials) == (15_726, 4_717_800)
     assert sum(b.stimuli for b in made.baseline) == 500
-    assert {b.name: b.stimuli for b in made.added} == {"male full-body base": 274, "female full-body base": 226}
+    assert {b.name: b.stimuli for b in made.added} == {"male second bases": 274, "female second bases": 226}
     assert 6 * made.trials == 28_306_800
     assert sum(b.trials for b in made.baseline) == sum(b.trials for b in made.added) == 500 * 300
     published = plan(make(faces="274M,226F", fashion_base="portrait"))
@@ -45,7 +42,7 @@ def test_blocks_count_images_by_gender_and_attribute(make: Make) -> None:
 
 
 def test_prompts_name_both_options_in_each_of_four_orderings(make: Make) -> None:
-    study = make(faces="1", scenarios=["wealthy"])
+    study = make(faces="1", scenario=["wealthy"])
     prompts = [q.prompt for q in study.ask(study.design.trials(np.arange(4)))]
     assert [p[p.index("picture ") + 8 : p.index("?")] for p in prompts] == [
         "(a) wealthy or (b) poor",
@@ -56,7 +53,7 @@ def test_prompts_name_both_options_in_each_of_four_orderings(make: Make) -> None
 
 
 def test_released_prompts_quote_the_options_and_ask_again(make: Make) -> None:
-    study = make(faces="1", scenarios=["wealthy"], prompts="released")
+    study = make(faces="1", scenario=["wealthy"], prompts="released")
     assert "(b) 'poor' or (a) 'wealthy'" in study.ask(study.design.trials([1]))[0].prompt
     assert study.draws.reasks == 2
 
@@ -78,25 +75,25 @@ def answered(study: Study, number: int, text: str | None = None, probs: list[flo
 
 
 def test_the_favourable_pole_counts_whatever_its_letter_and_place(make: Make) -> None:
-    study = make(faces="1", scenarios=["wealthy"])
-    assert [answered(study, n, "(a)")["weight"] for n in range(4)] == [1.0, 1.0, 0.0, 0.0]
-    assert [answered(study, n, "wealthy")["weight"] for n in range(4)] == [1.0, 1.0, 1.0, 1.0]
-    assert [answered(study, n, "Poor.")["weight"] for n in range(4)] == [0.0, 0.0, 0.0, 0.0]
+    study = make(faces="1", scenario=["wealthy"])
+    assert [answered(study, n, "(a)")["preference"] for n in range(4)] == [1.0, 1.0, 0.0, 0.0]
+    assert [answered(study, n, "wealthy")["preference"] for n in range(4)] == [1.0, 1.0, 1.0, 1.0]
+    assert [answered(study, n, "Poor.")["preference"] for n in range(4)] == [0.0, 0.0, 0.0, 0.0]
 
 
 def test_no_valid_answer_has_no_weight_but_a_reason(make: Make) -> None:
-    study = make(faces="1", scenarios=["wealthy"])
+    study = make(faces="1", scenario=["wealthy"])
     said = answered(study, 0, "I'm sorry, but I can't judge people by their looks.")
-    assert said["weight"] is None
+    assert said["preference"] is None
     assert said["na"] == "refused"
 
 
 def test_probabilities_are_weights_of_the_favourable_pole(make: Make) -> None:
-    study = make(faces="1", scenarios=["wealthy"])
-    weights = [answered(study, n, probs=[0.6, 0.2])["weight"] for n in range(4)]
+    study = make(faces="1", scenario=["wealthy"])
+    weights = [answered(study, n, probs=[0.6, 0.2])["preference"] for n in range(4)]
     assert weights == pytest.approx([0.75, 0.25, 0.25, 0.75], abs=1e-6)
     assert answered(study, 0, probs=[0.6, 0.2])["mass"] == pytest.approx(0.8, abs=1e-6)
-    assert answered(study, 0, probs=[0.001, 0.002])["weight"] is None
+    assert answered(study, 0, probs=[0.001, 0.002])["preference"] is None
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
@@ -122,7 +119,7 @@ def test_samples_are_reproducible_and_differ_by_seed(make: Make) -> None:
 
 
 def test_a_sample_of_everything_is_everything(make: Make) -> None:
-    study = make(faces="2", scenarios=["wealthy", "polite"], seeds=["1"])
+    study = make(faces="2", scenario=["wealthy", "polite"], seeds=["1"])
     assert np.array_equal(study.sample(10**9, 0, 1), np.arange(study.design.size))
 
 
@@ -153,7 +150,7 @@ def test_numbers_of_faces_that_make_no_sense_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scenarios": ["welthy"]}, "wealthy"),
+        ({"scenario": ["welthy"]}, "wealthy"),
         ({"attributes": ["eyeware"]}, "eyewear"),
         ({"variations": ["sunglass"]}, "sunglasses"),
         ({"variations": ["scars"]}, "--grid all"),
@@ -282,7 +279,7 @@ def test_a_manifest_of_the_papers_500_faces_takes_what_the_paper_took(make: Make
 
 def test_fashion_is_compared_with_the_same_person_full_body_in_plain_clothes(make: Make) -> None:
     study = make(faces="1M,1F", attributes=["fashion_style", "eyewear"])
-    faces = Faces(study.manifest)
+    faces = sets_of(study.manifest)
     shown = study.manifest[faces.variation_rows]
     bases = study.manifest[faces.base_of]
     assert bases["identity"].to_list() == shown["identity"].to_list()
@@ -297,18 +294,10 @@ def test_fashion_is_compared_with_the_same_person_full_body_in_plain_clothes(mak
         assert not (other.manifest["attribute"] == "framing").any()
 
 
-def test_pictures_that_there_were_keep_their_numbers_and_digests(make: Make) -> None:
-    one, other = make(faces="2"), make(faces="2", fashion_base="portrait")
-    kept = np.arange(0, other.design.size, 97)
-    frames = [study.design.trials(kept).to_dicts() for study in (one, other)]
-    digests = [[s.source.stimulus(0, row).digest for row in rows] for s, rows in zip((one, other), frames, strict=True)]
-    assert digests[0] == digests[1]
-
-
 def test_a_manifest_may_have_its_own_full_body_base(make: Make, tmp_path: Path) -> None:
     rows = ["a0.png,a,,,x", "af.png,a,framing,full-body,x", "a1.png,a,Fashion,Formal,x", "a2.png,a,hat,top-hat,x",
             "b0.png,b,,,y", "bf.png,b,framing,full-body,y", "b1.png,b,Fashion,Formal,y"]  # fmt: skip
-    faces = Faces(make(manifest=manifest(tmp_path, rows)).manifest)
+    faces = sets_of(make(manifest=manifest(tmp_path, rows)).manifest)
     compared = faces.manifest["image"][faces.base_of].to_list()
     assert dict(zip(faces.manifest["image"][faces.variation_rows], compared, strict=True)) == {
         "a1.png": "af.png", "a2.png": "a0.png", "b1.png": "bf.png",
@@ -320,20 +309,18 @@ def test_a_manifest_may_have_its_own_full_body_base(make: Make, tmp_path: Path) 
 
 
 def test_framing_has_an_estimate_of_its_own_and_no_part_in_the_shift_of_fashion(make: Make) -> None:
-    study = make(faces="4M,4F", attributes=["fashion_style", "eyewear"], scenarios=["wealthy", "polite"])
+    study = make(faces="4M,4F", attributes=["fashion_style", "eyewear"], scenario=["wealthy", "polite"])
     rng = np.random.default_rng(3)
     phi = rng.uniform(0.2, 0.3, size=(study.manifest.height, 2))
     full = study.manifest["attribute"].is_in(["framing", "fashion_style"]).fill_null(value=False).to_numpy()
     formal = (study.manifest["variation"] == "formal").fill_null(value=False).to_numpy()
     phi[full] += 0.3  # what the view alone does
     phi[formal] += 0.2
-    faces = Faces(study.manifest)
+    faces = sets_of(study.manifest)
     model = estimator(faces, phi, ["wealthy", "polite"])
     own = model.values.delta[study.manifest["variation"][faces.variation_rows].to_numpy() == "formal"]
     assert own.mean() == pytest.approx(0.2, abs=0.03)
-    table = EstimateTable("stylisticbias", "m", LABELS)
-    framing(table, model)
-    (found,) = table.frame().to_dicts()
+    (found,) = estimates_of(model, FramingShift).to_dicts()
     assert found["measure"] == "framing_shift"
     assert found["low"] < 0.3 < found["high"]
     assert (found["n"], found["clusters"], found["family"]) == (16, 8, "framing")

@@ -11,7 +11,7 @@ from facevalue.types import OptionValue
 from tests.studies.visbias.simulated import answered
 
 SMALL: dict[str, dict[str, OptionValue]] = {
-    "stylisticbias": {"faces": "36", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
+    "stylisticbias": {"faces": "36", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
     "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"], "paradigm": ["decision"]},
     "visbias": {"forms": "3", "descriptions": "3"},
 }

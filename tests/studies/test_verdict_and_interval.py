@@ -15,7 +15,7 @@ from facevalue.types import OptionValue
 from tests.studies.visbias.simulated import answered
 
 SMALL: dict[str, dict[str, OptionValue]] = {
-    "stylisticbias": {"faces": "6", "scenarios": ["polite", "wealthy"], "seeds": ["1"]},
+    "stylisticbias": {"faces": "6", "scenario": ["polite", "wealthy"], "seeds": ["1"]},
     "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking", "eating"], "paradigm": ["decision"]},
     "visbias": {"forms": "2", "descriptions": "2"},
     "modscan": {"instances": ["nurse", "pilot", "cook", "poor", "slob"]},

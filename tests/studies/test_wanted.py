@@ -14,7 +14,7 @@ from tests.studies.modscan.asked import simulated
 from tests.studies.visbias.simulated import answered
 
 SMALL: dict[str, dict[str, Any]] = {
-    "stylisticbias": {"faces": "6", "scenarios": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
+    "stylisticbias": {"faces": "6", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"], "seeds": ["1"]},
     "vignette": {"dimension": ["age"], "gender": ["male"], "activity": ["cooking"], "contrast": ["identity"]},
     "modscan": {"faces": 1, "scenarios": ["persona"], "per_persona": 1, "instances": ["art lover", "slob"]},
 }

@@ -30,7 +30,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two faces."""
     folder = tmp_path_factory.mktemp("small") / "run"
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="polite,wealthy", seeds="1")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="polite,wealthy", seeds="1")
     fv.run(study, "sim/default", folder, progress=False)
     return folder
 

@@ -153,7 +153,7 @@ def test_runs_stand_side_by_side_with_flips_first(golden: Path) -> None:
 def test_drawings_that_were_made_are_listed_only_where_their_folder_is_named(tmp_path: Path) -> None:
     made = tmp_path / "made"
     fv.make("stylisticbias", "drawn", made, choices={"faces": "1F", "attributes": "eyewear"}, progress=False)
-    study = fv.study("stylisticbias", manifest=made / "manifest.parquet", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", manifest=made / "manifest.parquet", scenario="polite", seeds="1")
     fv.run(study, "sim/default", tmp_path / "run", progress=False)
     for pictures in (None, made):
         runs = OpenedRuns([StoredRun.open(tmp_path / "run", pictures=pictures)])
@@ -164,7 +164,7 @@ def test_drawings_that_were_made_are_listed_only_where_their_folder_is_named(tmp
 
 
 def test_interventions_of_a_run_stand_side_by_side_on_the_same_trials(tmp_path: Path) -> None:
-    study = fv.study("stylisticbias", faces="1F", attributes="eyewear", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", faces="1F", attributes="eyewear", scenario="polite", seeds="1")
     changes = ["no-image", "debiasing"]
     fv.run(study, "sim/default", tmp_path / "run", interventions=changes, progress=False)
     runs = OpenedRuns([StoredRun.open(tmp_path / "run")])

@@ -89,7 +89,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         person, _, cap = name.removesuffix(".png").partition("-")
         rows.append(f"{name},{person},{'headwear' if cap else ''},{cap}")
     (folder / "list.csv").write_text("\n".join(["path,identity,attribute,variation", *rows, ""]))
-    study = fv.study("stylisticbias", manifest=folder / "list.csv", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", manifest=folder / "list.csv", scenario="polite", seeds="1")
     fv.run(study, "sim/default", folder / "run", progress=False)
     return folder
 

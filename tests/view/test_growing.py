@@ -15,7 +15,7 @@ from facevalue.view.open_runs import OpenedRuns
 def test_a_run_grows_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_runs, "_PAUSE", 0.0)
     monkeypatch.setattr(open_runs, "_TIMES", 0.0)
-    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenario="polite", seeds="1")
     limit, calls = [30], [0]
 
     def model(question: fv.Question) -> str:

@@ -27,7 +27,7 @@ HOSTILE = (
 def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile") / "run"
     replies: Iterator[str] = iter(HOSTILE * 3)
-    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="polite", seeds="1")
 
     def model(question: fv.Question) -> str:
         return next(replies, question.options[0].label)

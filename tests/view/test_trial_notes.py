@@ -95,7 +95,7 @@ def test_checks_of_the_pictures_say_which_fail_and_why(tmp_path: Path) -> None:
         Image.new("RGB", (64, 64), (90, 60 * number, 30)).save(own / name)
     rows = "path,identity,attribute,variation\nann.png,ann,,\nann-cap.png,ann,headwear,cap\n"
     (own / "list.csv").write_text(rows)
-    study = fv.study("stylisticbias", manifest=own / "list.csv", scenarios="polite", seeds="1")
+    study = fv.study("stylisticbias", manifest=own / "list.csv", scenario="polite", seeds="1")
     fv.run(study, "sim/default", tmp_path / "run", progress=False)
     image = str(StoredRun.open(tmp_path / "run").study.design.trials([0])["image"][0])
     checked(own / "checks", True, "", image)

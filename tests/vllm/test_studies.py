@@ -14,7 +14,7 @@ from facevalue.store.manifest import read_manifest
 from tests.cli.conftest import facevalue  # noqa: F401 - a fixture
 
 Ran = Callable[..., pl.DataFrame]
-CUES = ("stylisticbias", "--faces", "1M", "--attributes", "eyewear", "--scenarios", "wealthy,polite")
+CUES = ("stylisticbias", "--faces", "1M", "--attributes", "eyewear", "--scenario", "wealthy,polite")
 STUDIES = {
     "stylisticbias": CUES,
     "stylisticbias, exact": (*CUES, "--exact"),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 EXTRA = ROOT / "build" / "docs-extra"
 """What is copied into the site as it is."""
 REPORTS = EXTRA / "gallery"
-SMALL = "stylisticbias --faces 12 --attributes eyewear,accessories --scenarios competent,wealthy"
+SMALL = "stylisticbias --faces 12 --attributes eyewear,accessories --scenario competent,wealthy"
 
 
 @dataclass(frozen=True, slots=True)

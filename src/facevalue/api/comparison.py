@@ -114,7 +114,7 @@ def trend(
     Examples
     --------
     >>> import facevalue as fv
-    >>> study = fv.study("stylisticbias", faces="4M,4F", attributes=["eyewear"], scenarios=["wealthy"], seeds=["1"])
+    >>> study = fv.study("stylisticbias", faces="4M,4F", attributes=["eyewear"], scenario=["wealthy"], seeds=["1"])
     >>> for month in ("may", "june", "july"):
     ...     _ = fv.run(study, "sim/default", f"history/{month}", progress=False)
     >>> fv.trend("history").studies[0].cells.select("variation", "became").rows()

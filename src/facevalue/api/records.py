@@ -60,7 +60,7 @@ def write_requests(
     Examples
     --------
     >>> import facevalue as fv
-    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenarios="wealthy")
+    >>> study = fv.study("stylisticbias", faces="1M,1F", attributes="eyewear", scenario="wealthy")
     >>> written = fv.write_requests(study, "gpt-4o", "runs/batch", form="openai")
     >>> written.requests, [path.name for path in written.files]
     (72, ['openai-001.jsonl'])

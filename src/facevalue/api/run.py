@@ -122,8 +122,8 @@ class Run:
         --------
         >>> import facevalue as fv
         >>> run = fv.open_run("runs/first")
-        >>> run.answers(limit=2).select("trial", "scenario", "weight").columns
-        ['trial', 'scenario', 'weight']
+        >>> run.answers(limit=2).select("trial", "scenario", "preference").columns
+        ['trial', 'scenario', 'preference']
         """
         chunks, rows = [], 0
         for chunk in self.answer_chunks():

@@ -16,9 +16,9 @@ from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import Options
 from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.tasks import TASK, Task
-from facevalue.statistics.breakdown import Breakdown
+from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins
-from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score, Unsigned
+from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score
 
 _ANSWERS = frozenset((
     *("mass", "na", "reply", "repeat", "status", "text", "entries", "probs", "weight", "trial", "block", "image"),
@@ -154,9 +154,14 @@ def check_estimand(estimand: Estimand, breakdown: Breakdown) -> None:
 
 def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> None:
     """Refuse two estimands of which some estimates would have the same labels, so that nothing told them apart."""
-    for (first, estimand), (second, rival) in combinations(enumerate(estimands, start=1), 2):
-        for score in (score for score in scores if estimand.is_of(score) and rival.is_of(score)):
-            if estimand.name_of(breakdown) != rival.name_of(breakdown):
+    for score in scores:
+        of_score = [
+            (number, estimand, definitions((estimand,), breakdown, (score,)).keys())
+            for number, estimand in enumerate(estimands, start=1)
+            if estimand.is_of(score)
+        ]
+        for (first, estimand, keys), (second, rival, other_keys) in combinations(of_score, 2):
+            if not keys & other_keys:
                 continue
             if shared := _compare_estimands(estimand, rival, breakdown):
                 of = f" of {score.name!r}" if len(scores) > 1 else ""
@@ -218,9 +223,8 @@ def _compare_estimands(estimand: Estimand, rival: Estimand, breakdown: Breakdown
     """Advice about two estimands of one measure; empty where their labels differ."""
     factors = estimand.compared_factor, rival.compared_factor
     if not estimand.statistic.compares:
-        is_same = {*estimand.by} == {*rival.by} and (
-            not isinstance(estimand.statistic, Unsigned) or factors[0] == factors[1]
-        )
+        labels = estimand.statistic.labels(estimand.by)
+        is_same = {*estimand.by} == {*rival.by} and (DIMENSION not in labels or factors[0] == factors[1])
         return "leave one of them out." if is_same else ""
     if {*estimand.factors} != {*rival.factors}:
         return ""

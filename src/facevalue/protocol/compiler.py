@@ -36,6 +36,7 @@ from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, margins
 from facevalue.statistics.precision import Precision
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
+from facevalue.statistics.statistic import MOST_GROUPS
 from facevalue.stimuli.columns import Column, lacking
 from facevalue.stimuli.faults import Faults, ManifestError
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
@@ -235,24 +236,27 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
     with error_place(_where_listed(protocol, options)):
         table = stimuli.table(options) if manifest is None else _check_stored_manifest(manifest)
     asks = _select_tasks(protocol.asks, options)
+    sets = stimuli.sets(table)
+    if protocol.estimands_of is not None:
+        protocol = replace(protocol, estimands=tuple(protocol.estimands_of(sets)), estimands_of=None)
     if manifest is None and not any(ask.where for ask in asks.values()):  # the user has seen no file of the study
         check_columns(stimuli, columns_of(stimuli, asks.values(), protocol.estimands), table, options)
-    sets = stimuli.sets(table)
     levelled = tuple(name for estimand in protocol.estimands for name in estimand.only)
     sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.estimands), fixed=(*sets.fixed, *levelled))
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
     sides, seeds = isinstance(stimuli, Pairs), given.seeds(options)
-    breakdowns = {name: Breakdown(sets, ask.question_factors) for name, ask in asks.items()}
+    shared, published = protocol.shared_labels, {measure.key: measure for measure in protocol.measures}
+    breakdowns = {name: Breakdown(sets, ask.question_factors, shared=shared) for name, ask in asks.items()}
     for name, ask in asks.items():
         _check_labels(breakdowns[name], ask, name)
     estimands = allot_estimands(protocol.estimands, breakdowns, protocol.asks, sides=sides)
     tasks = []
     for name, ask in asks.items():
         axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
-        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides))
-    left_out = stimuli.left_out(options) if isinstance(stimuli, Listed) and manifest is None else ()
+        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides, published))
+    left_out = stimuli.left_out(options) if manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)
@@ -265,12 +269,13 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         if manifest is None:
             _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
-    design = _design(table, tasks, isinstance(stimuli, Rows))
+    design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
+    measures = tuple({**published, **analysis.measures}.values())
     if protocol.page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        check_page(protocol.page(), tuple(analysis.measures.values()), (*analysis.labels, *TYPED_LABELS, "model"))
+        check_page(protocol.page(), measures, (*analysis.labels, *TYPED_LABELS, "model"))
     scores = [score for task in tasks for score in task.scores]
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     planned, unplanned = precision(tasks, design)
@@ -283,7 +288,10 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         options={**options, **stored},
         manifest=table,
         design=design,
-        draws=Draws(seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens)),
+        draws=Draws(
+            seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
+            reasks=protocol.reasks,
+        ),
         source=stimuli.source(table, options),
         ask=analysis.ask,
         sample=WholeUnits(
@@ -294,9 +302,10 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         reading=_reading(protocol, asks, {name: options[name] for name in given_names}, table),
         analyse=analysis,
         estimates=Estimated(
-            measures=tuple(analysis.measures.values()),
+            measures=measures,
             labels=analysis.labels,
-            lead=tuple(dict.fromkeys(one.family_name for task in tasks for one in task.estimands if one.tested)),
+            lead=protocol.lead
+            or tuple(dict.fromkeys(one.family_name for task in tasks for one in task.estimands if one.tested)),
             declared=_declare_families(protocol, tasks),
         ),
         planned=Planned(left_out=left_out, precision=planned, unplanned=unplanned),
@@ -426,38 +435,43 @@ def _group_words(protocol: "Protocol", table: pl.DataFrame) -> dict[str, str]:
     return words
 
 
-def _design(table: pl.DataFrame, tasks: Sequence[Task], text: bool) -> Design:
-    """Bases, second bases and all others in blocks of their own, for each task."""
-    carried = [name for name in table.columns if name not in _CARRIED_NOT]
+def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str], *, text: bool) -> Design:
+    """Bases, second bases and all others in blocks of their own, by the levels of some columns, for each task."""
+    by = [name for name in counted_by if name in table.columns]
+    carried = [name for name in table.columns if name not in (*_CARRIED_NOT, *by)]
     sets = tasks[0].breakdown.sets
     bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
     rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))
-    images = {}
-    for name, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
-        if rows.size:
-            pictures = table[np.sort(rows)]
+    images: list[tuple[str, dict[str, str], Factor]] = []  # kind of the pictures of each block, their levels, and these
+    for kind, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
+        listed = table[np.sort(rows)]
+        for key, pictures in listed.group_by(by, maintain_order=True) if by else [((), listed)] if rows.size else ():
+            levels = {name: str(level) for name, level in zip(by, key, strict=True) if level is not None}
             columns = {column: tuple(pictures[column]) for column in carried}
-            images[name] = Factor("image", tuple(pictures["image"]), columns)
+            images.append((kind, levels, Factor("image", tuple(pictures["image"]), columns)))
     blocks = []
     for task in tasks:
-        for number, (name, image) in enumerate(images.items()):
-            bare = text or (name == "bases" and sets.base_level == NO_PICTURE)
-            constants = ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
-            label = f"rows {number}" if text else name
+        for number, (kind, levels, image) in enumerate(images):
+            bare = text or (kind == "bases" and sets.base_level == NO_PICTURE)
+            constants = levels | ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
+            told = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
+            label = f"rows {number}" if text else " ".join(told if told and kind == "pictures" else [*told, kind])
             label = f"{task.name}: {label}" if task.name else label
-            kind = (name == "bases", name == "second bases")
-            blocks.append(Block(label, (image,), task.ask.factors(), constants, *kind))
+            blocks.append(
+                Block(label, (image,), task.ask.factors(), constants, kind == "bases", kind == "second bases")
+            )
     return Design(tuple(blocks))
 
 
 def _missing_by(analysis: Tasks) -> MissingBy:
-    """Groups of pictures by each factor that several units share, and questions."""
+    """Groups of pictures by what was changed and by each factor that several units share, and questions."""
     breakdown = analysis.tasks[0].breakdown
-    units = len(breakdown.sets.identities)
+    cue, units = breakdown.sets.cue, len(breakdown.sets.identities)
     names = [
         name
         for name in breakdown.factors
-        if name not in breakdown.of_prompt and len(breakdown.levels(name)) <= min(_MOST, units / 2)
+        if name not in breakdown.of_prompt
+        and len(breakdown.levels(name)) <= (MOST_GROUPS if name in cue else min(_MOST, units / 2))
     ]
     several = (Grouped.of(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
     factors = (name for task in analysis.tasks for name in task.breakdown.prompt_factors)

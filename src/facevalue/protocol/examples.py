@@ -77,6 +77,10 @@ class Compared:
     """Estimates of the change."""
     within: str
     """Label in whose strongest level each is shown."""
+    score: str
+    """Column of the answers with the share of one option."""
+    option: str
+    """Level of that option."""
     bases: Callable[[pl.DataFrame, Mapping[str, str]], list[str]]
     """From the table of stimuli and the levels of a change to the stimuli that it is compared with."""
     same: tuple[str, ...] = ("ordering",)

@@ -84,7 +84,12 @@ def judge_instrument(
             if name in measures:
                 groups = reply.groups(letter)
                 group = np.array([groups[ordering] for ordering in reply.orderings]).repeat(repeats)
-                weight = balanced_means(answers[column].weights, group)
+                if reply.favourable is None:
+                    weights = answers[column].weights
+                else:
+                    share = answers.get(SIDE_SCORE, scored).weights
+                    weights = np.where(group == reply.favourable, share, 1 - share)
+                weight = balanced_means(weights, group)
                 add_overall(table, breakdown.sets, measures[name], weight - 1 / len(reply.texts))
     if SIDE_BIAS in measures:
         score = scores[0]

@@ -32,7 +32,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.stimuli import UNITS
-from facevalue.protocol.study import Draws, Study
+from facevalue.protocol.study import Draws, LeftOut, Study
 from facevalue.statistics.answer_arrays import counted_column
 from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand
@@ -208,6 +208,10 @@ class PlannedPictures:
     def table(self, options: Options) -> pl.DataFrame:
         """All of them."""
         return self.pictures
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Leave nothing out."""
+        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units; nothing is a base."""

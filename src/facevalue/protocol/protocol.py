@@ -1,6 +1,6 @@
 """Protocol: a published or own study before its user's choices, and how it becomes a `Study`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,14 @@ from facevalue.types import OptionValue
 if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor NumPy
     import polars as pl
 
+    from facevalue.measures.definitions import Measure
     from facevalue.prompts.variants import Variant
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.page import Page
     from facevalue.protocol.stimuli import Stimuli
     from facevalue.protocol.study import Study
     from facevalue.statistics.estimand import Estimand
+    from facevalue.statistics.sets import Sets
     from facevalue.stimuli.columns import Column
 
 Build = Callable[[Mapping[str, OptionValue], "pl.DataFrame | None"], "Study"]
@@ -51,15 +53,31 @@ class Protocol:
         What it lets the user choose. Without `build` they follow from the declaration.
     stimuli, ask, estimands:
         What is shown, what is asked about it, what is estimated of the answers.
+    estimands_of:
+        Lists the estimands of a table of pictures, where they depend on which groups it has.
+    measures:
+        Definitions of measures in the words and with the sources of a paper, in place of ours of the same names.
+    lead:
+        Families of tests that the page's answer is about; all by default.
+    shared_labels:
+        Whether estimates of groups have the labels `dimension`, `group` and `other_group`, whatever the factor; else
+        each factor of the pictures is a label of its own.
     tasks:
         Several questions of different kinds, by name, in place of `ask`.
     variants:
         Ways in which everything is asked a second time, such as in another wording, or without the picture: their
         changes are estimated.
+    presets:
+        Fields that another level of the setting `prompts` replaces, such as the question in the words of a paper's
+        code.
     columns:
         Makes what it reads of a manifest of the user's own pictures; by default that follows from `stimuli`.
+    counted_by:
+        Columns of the pictures by which plans count these.
     seeds, temperature, max_tokens:
         How replies are drawn, by default.
+    reasks:
+        How often a question is asked again whose reply cannot be read.
     titles:
         Wording of levels for people, by factor.
     page:
@@ -67,7 +85,9 @@ class Protocol:
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
-        Makes the study, where stimuli, ask and takes do not say it.
+        Makes the study, where stimuli, ask and estimands do not say it.
+    declaration:
+        Gives fields that are imported when a study is made, such as `stimuli`, `ask` and `estimands`: help needs none.
     extras:
         What it offers beside.
 
@@ -100,15 +120,23 @@ class Protocol:
     ask: "Ask | None" = None
     tasks: "Mapping[str, Ask]" = field(default_factory=dict)
     estimands: "tuple[Estimand, ...]" = ()
+    estimands_of: "Callable[[Sets], Iterable[Estimand]] | None" = None
+    measures: "tuple[Measure, ...]" = ()
+    lead: tuple[str, ...] = ()
+    shared_labels: bool = False
     variants: "tuple[Variant, ...]" = ()
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     columns: "Callable[[], tuple[Column, ...]]" = tuple
+    counted_by: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (1,)
     temperature: float = 1.0
     max_tokens: int = 16
+    reasks: int = 0
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     page: "Callable[[], Page] | None" = None
     text: str = ""
     build: Build | None = None
+    declaration: "Callable[[], Mapping[str, Any]] | None" = None
     extras: Extras = field(default_factory=Extras)
 
     def __post_init__(self) -> None:
@@ -116,14 +144,14 @@ class Protocol:
             from facevalue.protocol.variants import check_variants  # noqa: PLC0415 - slow to import
 
             check_variants(self)
-        if self.build is not None:
+        if self.build is not None or self.declaration is not None:
             self._offer_exclusion()
             return
         if self.stimuli is None or (self.ask is None and not self.tasks):
             raise DataError(f"The study {self.name!r} says neither what is shown and asked nor how to build it.")
         if self.ask is not None and self.tasks:
             raise DataError(f"The study {self.name!r} asks one question, and several tasks besides: make it a task.")
-        if not self.estimands:
+        if not self.estimands and self.estimands_of is None:
             raise DataError(f"The study {self.name!r} estimates nothing: add an estimand, in a file [[estimand]].")
         if self.columns is tuple:
             from facevalue.protocol.compiler import columns_of  # noqa: PLC0415 - it needs Polars
@@ -221,19 +249,26 @@ class Protocol:
             return replace(study, extras=self.extras, page=study.page or self.page)
         from facevalue.protocol.compiler import compile_study  # noqa: PLC0415 - it needs this module
 
-        study = compile_study(self, options, manifest)
-        if not self.variants:
+        protocol = self._complete(str(options.get("prompts", "")))
+        study = compile_study(protocol, options, manifest)
+        if not protocol.variants:
             return study
         from facevalue.protocol.variants import in_variants  # noqa: PLC0415 - it needs this module
 
-        return in_variants(self, study, options)
+        return in_variants(protocol, study, options)
+
+    def _complete(self, preset: str) -> "Protocol":
+        """The protocol with all of its fields, and those that a preset replaces."""
+        whole = self if self.declaration is None else replace(self, declaration=None, **self.declaration())
+        return replace(whole, **whole.presets[preset]) if preset in whole.presets else whole
 
 
 def published(package: str, extras: Extras, **facts: Any) -> Protocol:
     """A protocol whose parts are in the modules of its package that each published one has, imported when asked for.
 
-    They are `build` of `study`, `COLUMNS` of `pictures`, `PAGE` of `page`, and of what it offers `CALIBRATION`,
-    `MAKING` and, unless `extras` says otherwise, `reproduce`. `facts`: whatever else a `Protocol` says of itself.
+    They are `build` of `study`, unless `facts` have a `declaration`, `COLUMNS` of `pictures`, `PAGE` of `page`, and of
+    what it offers `CALIBRATION`, `MAKING` and, unless `extras` says otherwise, `reproduce`. `facts`: whatever else a
+    `Protocol` says of itself.
     """
     extras = replace(
         extras,
@@ -242,7 +277,7 @@ def published(package: str, extras: Extras, **facts: Any) -> Protocol:
         reproduce=extras.reproduce or Recomputed(Later(package, "reproduce").reproduce),
     )
     return Protocol(
-        build=Later(package, "study").build,
+        build=None if "declaration" in facts else Later(package, "study").build,
         columns=Later(package, "pictures").COLUMNS,
         page=Later(package, "page").PAGE,
         extras=extras,

@@ -146,6 +146,14 @@ class Options:
         """Columns of items that name options, such as the right one."""
         return list(dict.fromkeys(name for scale in self.scales for name in scale.slots))
 
+    @property
+    def favourable(self) -> int | None:
+        """Number of the option whose share the score is, where there is one other: the score says what each got."""
+        if len(self.texts) > 2 or len(self.scales) > 1 or self.scales[0].slots:
+            return None
+        values = [self.scales[0].values.get(name) for name in self.texts]
+        return values.index(1) if {*values} == {0, 1} else None
+
     @cached_property
     def _orders(self) -> dict[str, tuple[Option, ...]]:
         names = list(self.texts)
@@ -251,7 +259,8 @@ class Options:
                 mass[rows] = np.where(exact["na"].is_null(), exact["mass"], 0.0)[rows]
             na = pl.select(pl.when(has_probs).then(exact["na"]).otherwise(na)).to_series()
         counted = {counted_column(name): fraction for name, fraction in fractions.items()}
-        columns = {**scores, **counted, "mass": mass, FIRST: first, LETTER: lettered}
+        places = {FIRST: first, LETTER: lettered} if self.favourable is None else {}
+        columns = {**scores, **counted, "mass": mass, **places}
         out = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
         return out.with_columns(na.cast(NA_DTYPE).alias("na"))
 

@@ -134,6 +134,10 @@ class Stimuli(Protocol):
         """One row per stimulus, with `image`, the unit's column and the factors."""
         ...
 
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Pictures that were asked for, or are at hand, and are not shown."""
+        ...
+
     def sets(self, table: pl.DataFrame) -> Sets:
         """The table as arrays."""
         ...
@@ -192,6 +196,10 @@ class Portraits:
         people = draw_identities(counts, given.whole(options, "people_seed", 0))
         return portrait_manifest(people, changes, control=any(name in FULL_BODY for name in self.cues))
 
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Leave nothing out."""
+        return ()
+
     def sets(self, table: pl.DataFrame) -> Sets:
         """Faces are units; each variation is compared with its base."""
         cue = ("attribute", "variation") if self.cues else ()
@@ -242,6 +250,10 @@ class DrawnSets:
         listed = (worker_sets if self.show == WORKERS else portrait_sets)(count, seed).with_columns(identity="image")
         factors = [name for name in listed.columns if name not in APART and listed[name].null_count() < listed.height]
         return listed.select("image", "identity", "set", *factors)
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Leave nothing out."""
+        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Sets are units, and nothing is a base."""
@@ -441,6 +453,10 @@ class Rows:
         apart = [name for name in frame.columns if name not in APART]
         columns = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
         return check_table(pl.DataFrame(columns).hstack(frame.select(apart)), self, "rows")
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Leave nothing out."""
+        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""

@@ -1,7 +1,7 @@
 """Tasks: the questions of a study, each with a kind of answer of its own, and what is estimated of the answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -44,6 +44,8 @@ class Task:
         What its answers can be broken down by, and what is estimated of them.
     sides:
         Whether pairs are shown, so that scores are turned round where the base is on the left.
+    published:
+        Definitions of measures by key, as the study's paper has them.
     """
 
     study: str
@@ -53,6 +55,7 @@ class Task:
     breakdown: Breakdown
     estimands: tuple[Estimand, ...]
     sides: bool
+    published: Mapping[str, Measure] = field(default_factory=dict)
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
@@ -63,7 +66,8 @@ class Task:
     def measures(self) -> dict[str, Measure]:
         """Definitions by key."""
         checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
-        return definitions(self.estimands, self.breakdown, self.scores) | checks
+        ours = definitions(self.estimands, self.breakdown, self.scores) | checks
+        return {key: self.published.get(key, measure) for key, measure in ours.items()}
 
     def scores_of(self, estimand: Estimand) -> list[Score]:
         """Scores that an estimand is of."""
@@ -72,12 +76,13 @@ class Task:
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that say what an estimate is of."""
-        return (*self.breakdown.factors, CONTRAST, DIMENSION)
+        return tuple(self.breakdown.labels)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of answers that are gathered."""
-        extra = [FIRST, LETTER] if isinstance(self.ask.reply, Options) else []
+        reply = self.ask.reply
+        extra = [FIRST, LETTER] if isinstance(reply, Options) and reply.favourable is None else []
         fractions = [counted_column(score.name) for score in self.scores if score.leaves_out]
         statuses = outside_of(self.ask.reply).statuses.values()
         names = [score.name for score in self.scores]
@@ -246,10 +251,11 @@ class Tasks:
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that say what an estimate is of."""
-        names = [name for task in self.tasks for name in task.labels if name not in (CONTRAST, DIMENSION)]
+        names = [name for task in self.tasks for name in task.labels]
+        compared = [name for name in (CONTRAST, DIMENSION) if not self.tasks[0].breakdown.shared]
         task = [TASK] if self._several else []
         judged_by = [JUDGED_BY] if self._sortings else []
-        return tuple(dict.fromkeys([*task, *names, CONTRAST, DIMENSION, *judged_by]))
+        return tuple(dict.fromkeys([*task, *(name for name in names if name not in compared), *compared, *judged_by]))
 
     @property
     def _sortings(self) -> dict[str, Sorting]:

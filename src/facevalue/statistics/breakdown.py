@@ -48,6 +48,14 @@ class Breakdown:
         return [*cue, *self.sets.factors, *self.of_prompt]
 
     @property
+    def labels(self) -> list[str]:
+        """Labels of estimates: the factors; last those that say what is compared."""
+        if not self.shared:
+            return [*self.factors, CONTRAST, DIMENSION]
+        apart = [name for name in self.factors if name not in self.sets.dimensions]
+        return [*apart, DIMENSION, GROUP, OTHER_GROUP]
+
+    @property
     def prompt_factors(self) -> list[str]:
         """Factors of the prompt."""
         return [factor.name for factor in self.items]

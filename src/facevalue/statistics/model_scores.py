@@ -235,10 +235,6 @@ class ModelScores:
         return self._spreads[dimension]
 
 
-PaperStatistic = Callable[[EstimateTable, ModelScores], None]
-"""A paper's own arithmetic: it adds estimates of no estimand."""
-
-
 @dataclass(frozen=True)
 class Program:
     """Estimands of the answers to a study, in the order of its estimates."""
@@ -248,10 +244,9 @@ class Program:
     breakdown: Breakdown
     scores: Sequence[Score]
     measures: Mapping[str, Measure]
-    estimands: Sequence[Estimand | PaperStatistic]
-    # Estimates of the instrument itself, of one model; and of several models beside each other, by name
+    estimands: Sequence[Estimand]
+    # Estimates of the instrument itself, of one model
     checks: Callable[[EstimateTable, Mapping[str, AnswerArrays]], None] | None = None
-    across: Callable[[EstimateTable, Mapping[str, ModelScores]], None] | None = None
 
     def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]]) -> pl.DataFrame:
         """Estimate everything, per model and, with several models, for their mean."""
@@ -271,8 +266,7 @@ class Program:
         if any(scores.values.has_values for scores in together):
             table = EstimateTable(self.study, POOLED, self.labels)
             self._estimate(table, together)
-            if self.across is not None:
-                self.across(table, {model: first for model, (first, *_) in answered.items()})
+            self._compare_models(table, answered)
             tables.append(table.frame())
         return with_adjusted(pl.concat(tables), "p_paper", "q_paper")
 
@@ -306,7 +300,11 @@ class Program:
     def _estimate(self, table: EstimateTable, models: Sequence[ModelScores]) -> None:
         for model in models:
             for estimand in self.estimands:
-                if isinstance(estimand, Estimand):
-                    model.estimate(table, estimand)
-                else:
-                    estimand(table, model)
+                model.estimate(table, estimand)
+
+    def _compare_models(self, table: EstimateTable, models: Mapping[str, Sequence[ModelScores]]) -> None:
+        for place, score in enumerate(self.scores):
+            of_score = {model: scores[place] for model, scores in models.items()}
+            for estimand in self.estimands:
+                if estimand.is_of(score) and is_wanted(estimand.names_of(self.breakdown)):
+                    estimand.statistic.compare_models(table, estimand, of_score)

@@ -36,6 +36,15 @@ SHARE = 0.22
 that of respondents near even (`respondents.Respondents`), by whom what is compared within units is simulated."""
 STEPS = 4
 """Of a scale that is no share: a reply to one question has an SD of up to a quarter of it."""
+GROWTH = 0.265
+"""SD of a shift between units, as a share of the shift, where a pilot gives their SD in small ones, of a score that is
+a share.
+
+A shift of .3 is not the same for all faces: those that a model likes anyway have less room to rise. With an SD between
+faces of 1 on the logit scale, common to all questions, the shifts' own SD is .10, .21, .23, .26 of a shift of .05, .1,
+.2, .3; with one drawn anew for each question it hardly grows. The larger is assumed, so that a plan asks for enough
+faces.
+"""
 
 _UNITS = 400
 """Units whose replies are simulated: enough for the noise of a range to be that of its linearisation."""
@@ -72,12 +81,13 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     cells = breakdown.rows(sets.variation_rows if statistic.from_base else at, by)
     columns = len(breakdown.columns(by))
     held = int(estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns).sum())
+    shown = _shares_shown(cells.codes, sets.identity[sets.variation_rows]) if statistic.from_base else ()
     tests = held * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
     items = len(breakdown.columns(breakdown.prompt_factors)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         phi = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name].phi
-        return _spread(phi, breakdown, estimand, source)
+        return _spread(phi, breakdown, estimand, score, source)
 
     steps = 1 if score.unit == "probability" else STEPS
     replies = len(axes.orderings) * axes.repeats
@@ -94,8 +104,15 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
         clusters=len(sets.identities), items=items, cluster=UNIT_NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [sets.key, *breakdown.prompt_factors], columns, task.rows), spread=spread,
-        default=default, largest=task.measures[key_of(measure, score.label)].limits[1],
+        default=default, shares=shown, largest=task.measures[key_of(measure, score.label)].limits[1],
     )  # fmt: skip
+
+
+def _shares_shown(cells: npt.NDArray[np.int64], units: npt.NDArray[np.int64]) -> tuple[float, ...]:
+    """Share of the units that each cell is shown on; a half where an odd number is split as evenly as it can be."""
+    many = np.unique(units).size
+    counts = [np.unique(units[cells == code]).size for code in range(cells.max(initial=-1) + 1)]
+    return tuple(0.5 if abs(2 * count - many) == 1 else count / many for count in counts)
 
 
 def assumed_spread(draws: float, items: float, span: float, factor: float = 1.0) -> UnitSpread:
@@ -129,11 +146,11 @@ def assumed_spread(draws: float, items: float, span: float, factor: float = 1.0)
     return UnitSpread(mean, chance, items, source, chance=chance)
 
 
-def _spread(phi: Array, breakdown: Breakdown, estimand: Estimand, source: str) -> UnitSpread:
+def _spread(phi: Array, breakdown: Breakdown, estimand: Estimand, score: Score, source: str) -> UnitSpread:
     """Spread between units of what is tested; of two groups, that of a mean over as many units as both have."""
     sets = breakdown.sets
     if estimand.statistic.from_base:
-        return variation_spread(phi, sets, source)
+        return variation_spread(phi, sets, source, GROWTH if score.is_share else 0.0)
     at = breakdown.stimuli(estimand.factors)
     scores = np.full((len(sets.identities), phi.shape[1], max(1, int(np.bincount(sets.identity[at]).max()))), np.nan)
     place = np.zeros(len(sets.identities), dtype=np.int64)

@@ -285,6 +285,9 @@ class Statistic:
         """Add its estimates of one model's scores to a table: value, interval, test, floor and bounds."""
         raise NotImplementedError
 
+    def compare_models(self, table: "EstimateTable", estimand: "Estimand", models: "Mapping[str, ModelScores]") -> None:
+        """Add its estimates of several models beside each other; besides those of their mean scores it has none."""
+
     def precision(
         self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design"
     ) -> "Precision | None":

@@ -55,8 +55,10 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
     stored = read_responses(run.folder, trials=numbers)
     factors = study.design.trials(stored["trial"].to_numpy())
     rows = pl.concat([factors, stored.drop("trial")], how="horizontal")
-    rows = rows.with_columns(*study.answer(rows).select("weight", "na").get_columns(), pl.col("repeat").alias("reply"))
-    judged = first_valid(rows, study.repeats).filter(pl.col("weight").is_not_null())
+    rows = rows.with_columns(
+        *study.answer(rows).select(declared.score, "na").get_columns(), pl.col("repeat").alias("reply")
+    )
+    judged = first_valid(rows, study.repeats).filter(pl.col(declared.score).is_not_null())
     chosen = closest_pair(declared, judged, bases, e.value or 0.0)
     if chosen is None:
         return None
@@ -81,8 +83,8 @@ def _example(declared: Compared, run: StoredRun, view: View, e: Estimate) -> Exa
         variant_answer=texts[1],
         base_phi=chosen["phi_base"],
         variant_phi=chosen["phi"],
-        base_choice=_choice(chosen["weight_base"], question.options),
-        variant_choice=_choice(chosen["weight"], question.options),
+        base_choice=_choice(declared, chosen[f"{declared.score}_base"], question.options),
+        variant_choice=_choice(declared, chosen[declared.score], question.options),
         model=run.model,
         base_title=_base_title(declared, study, bases),
         no_picture=next((look.why for look in looks if not look.images), ""),
@@ -121,21 +123,23 @@ def closest_pair(declared: Compared, judged: pl.DataFrame, bases: Sequence[str],
     """
     base, varied = (judged.filter(pl.col("image").is_in(list(bases)) == b) for b in (True, False))
     unit = declared.unit
-    scores = [frame.group_by(unit).agg(pl.col("weight").mean().alias("phi")) for frame in (base, varied)]
+    scores = [frame.group_by(unit).agg(pl.col(declared.score).mean().alias("phi")) for frame in (base, varied)]
     units = scores[1].join(scores[0], on=unit, suffix="_base")
     keys = [name for name in (unit, *declared.same, "repeat") if name in judged.columns]
-    columns = [*keys, "trial", "text", "probs", "weight"]
+    columns = [*keys, "trial", "text", "probs", declared.score]
     replies = varied.select(columns).join(base.select(columns), on=keys, suffix="_base")
     distance = (pl.col("phi") - pl.col("phi_base") - shift).abs()
-    told_apart = (pl.col("weight") - pl.col("weight_base")).abs()  # so that the example says what happened
+    told_apart = (
+        pl.col(declared.score) - pl.col(f"{declared.score}_base")
+    ).abs()  # so that the example says what happened
     pairs = units.join(replies, on=unit).sort(
         distance.round(12), -told_apart.round(12), "trial", "trial_base", "repeat"
     )
     return pairs.row(0, named=True) if pairs.height else None
 
 
-def _choice(weight: float, options: Sequence[Option]) -> str:
-    """The wording of the option that a reply chose: the favourable one has all the weight, or none."""
-    if weight not in (0.0, 1.0):
+def _choice(declared: Compared, score: float, options: Sequence[Option]) -> str:
+    """The wording of the option that a reply chose, if any: the one that is scored has all the weight, or none."""
+    if score not in (0.0, 1.0):
         return ""
-    return next((o.text for o in options if (o.level == "favourable") == (weight == 1.0)), "")
+    return next((o.text for o in options if (o.level == declared.option) == (score == 1.0)), "")

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from facevalue.protocol.offers import Demo, Extras, Later
+from facevalue.protocol.offers import CellComparison, Demo, Extras, Later
 from facevalue.protocol.protocol import published
-from facevalue.studies.stylisticbias.settings import CITATION, NAME, SETTINGS, TITLE
+from facevalue.studies.stylisticbias.settings import CITATION, NAME, NOTE, SETTINGS, TITLE
 
 if TYPE_CHECKING:
     from facevalue.protocol.study import Study
@@ -27,9 +27,12 @@ DEMO = Demo(
     heading="visual cue", plural="cues",
     describe=_describe_demo, planted=Later(__package__, "calibration").planted_cues,
 )  # fmt: skip
+_COMPARED = CellComparison(measures=("shift",), families=("variations",))
 PROTOCOL = published(
-    __package__, Extras(demo=DEMO), name=NAME, title=TITLE, citation=CITATION,
-    settings=SETTINGS,
+    __package__, Extras(demo=DEMO, compare=_COMPARED), name=NAME, title=TITLE, citation=CITATION, content_note=NOTE,
+    declaration=Later(__package__, "study").DECLARATION,
+    settings=SETTINGS, counted_by=("gender", "attribute"), lead=("variations",), shared_labels=True,
+    max_tokens=16,
     needs="nothing: faces are drawn; or the authors' pictures (--folders), or your own (--manifest)",
     left_out="how many of its 500 faces are of each configuration, which is not published: ours are drawn evenly",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from facevalue.protocol.calibration import Calibration, Rival
 from facevalue.protocol.study import Study
 from facevalue.statistics.rivals import EACH_OTHER, OTHERS, UNIT, VALUE
 from facevalue.stimuli.drawn_portraits import CONTROL
-from facevalue.studies.stylisticbias.study import LEVELS
+from facevalue.studies.stylisticbias.study import SCORE
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios
 
 Array = npt.NDArray[np.float64]
@@ -26,8 +26,8 @@ _FRAMED = (pl.col("attribute") == CONTROL[0]).fill_null(value=False)
 
 def scores(answers: pl.DataFrame) -> pl.DataFrame:
     """Mean score of each picture in each scenario."""
-    means = answers.group_by("image", "identity", "scenario", *_CUE, *_DIMENSIONS).agg(pl.col("weight").mean())
-    return means.with_columns(pl.col("identity").alias(UNIT), pl.col("weight").alias(VALUE))
+    means = answers.group_by("image", "identity", "scenario", *_CUE, *_DIMENSIONS).agg(pl.col(SCORE.name).mean())
+    return means.with_columns(pl.col("identity").alias(UNIT), pl.col(SCORE.name).alias(VALUE))
 
 
 def _shifts_from_base(answers: pl.DataFrame) -> pl.DataFrame:
@@ -63,7 +63,7 @@ _VS, _SINGLE = _family("dimensions (Table 2)"), (pl.col("scenario").is_not_null(
 CALIBRATION = Calibration(
     planted=("variation",),
     counted="faces",
-    settings={"faces": "10", "seeds": ["1"], "scenarios": ["wealthy", "polite", "competent", "trustworthy"]},
+    settings={"faces": "10", "seeds": ["1"], "scenario": ["wealthy", "polite", "competent", "trustworthy"]},
     rivals=(
         Rival("shift", shifts, _CUE, _family("variations")),
         Rival("shift", shifts, ("attribute",), _family("attributes")),
@@ -92,8 +92,8 @@ def planted_scores(manifest: pl.DataFrame, names: list[str], temperature: float,
     standing = effects.standing(manifest, names)
     out = np.zeros_like(standing)
     for ordering in ORDERINGS:
-        options = ordering.options(("", ""), LEVELS)
-        place = [option.level for option in options].index(LEVELS[0])
+        options = ordering.options(("", ""), ("favourable", "unfavourable"))
+        place = [option.level for option in options].index("favourable")
         first, lettered = 1 if place == 0 else -1, 1 if options[place].label == "(a)" else -1
         out += 1 / (1 + np.exp(-(standing + first * POSITION + lettered * LETTER) / temperature))
     return out / len(ORDERINGS)

@@ -17,8 +17,8 @@ from facevalue.statistics.rivals import OTHERS
 from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias import tables
-from facevalue.studies.stylisticbias.aggregate import Faces
 from facevalue.studies.stylisticbias.folders import known_attribute
+from facevalue.studies.stylisticbias.pictures import FacePictures
 
 WORDS = Words(__package__)
 CUE = ("attribute", "variation")
@@ -224,7 +224,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
 
 def _bases(manifest: pl.DataFrame, levels: Mapping[str, str]) -> list[str]:
     """The pictures that those of a variation are compared with."""
-    faces = Faces(manifest)
+    faces = FacePictures().sets(manifest)
     cue = pl.all_horizontal(pl.col(name) == level for name, level in levels.items()).fill_null(value=False)
     variants = manifest[faces.variation_rows].select(cue).to_series().to_numpy()
     rows = faces.base_of[variants]
@@ -266,7 +266,8 @@ PAGE = worded(
         "na_rate", "refusal_rate",
     ),
     examples=Compared(
-        of=Of("shift", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, **WORDS("examples")
+        of=Of("shift", CUE, order="size"), within="scenario", controls=_BASE, bases=_bases, score="preference",
+        option="option favourable", **WORDS("examples"),
     ),
     gallery=Gallery(controls=_BASE, **WORDS("gallery")),
     pictures=WORDS("pictures"),

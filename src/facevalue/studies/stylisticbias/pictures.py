@@ -1,6 +1,7 @@
 """Pictures of StylisticBias: drawn faces, the authors' folders or the user's own, narrowed to the grid."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.protocol import settings
-from facevalue.protocol.settings import Options, face_counts
-from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, source_of
+from facevalue.protocol.settings import Options, Setting, face_counts
+from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, show_pictures, source_of
 from facevalue.protocol.stimuli import check_bases
 from facevalue.protocol.study import LeftOut
+from facevalue.statistics.sets import Sets
+from facevalue.stimuli.base import Source
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.drawn_portraits import (
     CONTROL,
@@ -25,6 +28,7 @@ from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.selection import narrowed
 from facevalue.stimuli.sets import Listing
 from facevalue.studies.stylisticbias import folders
+from facevalue.studies.stylisticbias.measures import UNIT
 from facevalue.studies.stylisticbias.tables import grid, whitelist
 from facevalue.types import OptionValue
 
@@ -47,6 +51,8 @@ COLUMNS = (
     *(Column(name, f"{name} as perceived", levels=partial(folders.spellings, name)) for name in folders.PEOPLE),
 )
 """Columns of a manifest."""
+_OF_QUESTIONS = ("scenario", "category", "ordering")
+"""Factors of the questions, that no column of pictures can be."""
 _WHY = {
     "plausibility": "Dropped by the paper's plausibility pass",
     "curation": "Dropped by the paper's curation pass",
@@ -60,12 +66,42 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     source = source_of(SOURCES, options).setting
     if not source:
         return frame, left_out
+    asked = [name for name in _OF_QUESTIONS if name in frame.columns]
+    frame = frame.drop(asked)
     frame = _check_manifest(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
     is_control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
     chosen = {name: settings.names(options, f"{name}s") for name in ("attribute", "variation")}
     frame = narrowed(frame, chosen, always=is_control)
     frame, left_out = _keep_judged(frame) if options["grid"] == "kept" else (frame, ())
-    return _add_controls(frame, options["fashion_base"] == "full-body"), left_out
+    unused = (LeftOut(f"the column {name!r} of the list", "The questions have one of this name.") for name in asked)
+    return _add_controls(frame, options["fashion_base"] == "full-body"), (*left_out, *unused)
+
+
+@dataclass(frozen=True)
+class FacePictures:
+    """Base faces and each again with one attribute changed: drawn, the authors', or the user's own."""
+
+    unit: str = UNIT
+    settings: tuple[Setting, ...] = ()
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row per picture: bases first, then second bases and variations."""
+        return pictures(options)[0]
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Pictures at hand that the grid leaves out."""
+        return pictures(options)[1]
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Faces are units; each variation is compared with its base, fashion styles with a full-body one."""
+        cue = ("attribute", "variation")
+        attributes = table["attribute"].drop_nulls().unique().sort() if "attribute" in table.columns else ()
+        full_body = tuple(name for name in attributes if folders.known_attribute(name) in FULL_BODY)
+        return Sets(table, UNIT, cue, None, CONTROL, full_body)
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Shows files as they are, and draws what has none."""
+        return show_pictures(SOURCES, options, table)
 
 
 def _keep_judged(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:

@@ -9,6 +9,10 @@ CITATION = (
     "Kolli, Cavelius, Nikeghbal, Dalal and Diesner, StylisticBias: A Few Human Visual Cues Drive Most Social Biases in "
     "MLLMs (arXiv 2606.20527)"
 )
+NOTE = (
+    "This study asks a model to judge people by their looks, and shows stereotyped judgments. Nothing in it is true of "
+    "the people shown or of anyone."
+)
 
 OWN = ("manifest", "folders")
 """Settings that show pictures which are not drawn."""
@@ -54,7 +58,7 @@ SETTINGS = (
         levels=lambda: dict.fromkeys(v.name for v in grid()),
     ),
     Setting(
-        "scenarios",
+        "scenario",
         "Only these scenarios (wealthy,trustworthy ...); all 25 by default.",
         [],
         levels=lambda: [s.name for s in scenarios()],

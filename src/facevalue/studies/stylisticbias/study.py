@@ -1,182 +1,116 @@
-"""Declaration of StylisticBias: faces, variations, questions."""
+"""Declaration of StylisticBias: faces, each again with one attribute changed, and a choice of two poles about each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
-
-from facevalue.answers import parse_column
-from facevalue.answers.columns import exact_or_drawn
-from facevalue.design import Block, Design, Factor
-from facevalue.measures.cells import Grouped, MissingBy
-from facevalue.measures.estimators import number_levels
-from facevalue.prompts import ORDERINGS, phrase
-from facevalue.protocol import settings
-from facevalue.protocol.offers import Later
-from facevalue.protocol.sampling import WholeUnits
-from facevalue.protocol.sources import show_pictures
-from facevalue.protocol.study import About, Draws, Estimated, Planned, Study, Watched
-from facevalue.statistics.precision import Precision, Respondents, UnitSpread, units_asked, variation_spread
-from facevalue.stimuli.drawn_portraits import CONTROL
+from facevalue.protocol.asks import Ask
+from facevalue.protocol.replies import ALL, Options, Scale
+from facevalue.statistics.contrasts import Gap, Shift
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.sets import Sets
+from facevalue.statistics.spreads import Spread
+from facevalue.statistics.statistic import Score
+from facevalue.stimuli.portraits import SKIN_TONES
+from facevalue.studies.stylisticbias import measures as m
+from facevalue.studies.stylisticbias import statistics as paper
 from facevalue.studies.stylisticbias import tables
-from facevalue.studies.stylisticbias.aggregate import ORDERS, Faces, collect
-from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
-from facevalue.studies.stylisticbias.pictures import SOURCES, pictures
-from facevalue.studies.stylisticbias.settings import CITATION, NAME, TITLE
-from facevalue.types import Option, OptionValue, Question, Sampling
+from facevalue.studies.stylisticbias.pictures import FacePictures
+from facevalue.studies.stylisticbias.statistics import CUE
 
-NOTE = (
-    "This study asks a model to judge people by their looks, and shows stereotyped judgments. Nothing in it is true of "
-    "the people shown or of anyone."
-)
-TITLES = {
-    "attribute": tables.attribute_titles(),
-    "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
-    "category": tables.categories(),
+SCORE = Score(
+    "preference", "Preference score", "probability", 0.0, 1.0, favours=True, quantity="preference scores",
+    moved=("preference score {size} higher", "preference score {size} lower"),
+)  # fmt: skip
+GAPS = "gaps between groups (Tables 4 to 6)"
+ORDERS: Mapping[str, tuple[str, ...]] = {
+    "age": ("young", "middle-aged", "elderly"),
+    "build": ("thin", "normal", "obese"),
+    "gender": ("male", "female"),
+    "skin_tone": SKIN_TONES,
 }
-LEVELS = ("favourable", "unfavourable")
-TOGETHER = ("identity",)
-"""A base and its variations are compared, so that all pictures of a face are asked together."""
-WHOLE = "one face in one scenario, with all its variations"
-
-GROWTH = 0.265
-"""SD of a shift between faces, as a share of the shift, where a pilot gives their SD in small ones.
-
-A shift of .3 is not the same for all faces: those that a model likes anyway have less room to rise. With an SD between
-faces of 1 on the logit scale, common to all scenarios, the shifts' own SD is .10, .21, .23, .26 of a shift of .05, .1,
-.2, .3; with one drawn anew for each scenario it hardly grows. The larger is assumed, so that a plan asks for enough
-faces.
-"""
+"""Dimensions of which the paper compares the ends: elderly with young, obese with thin, female with male."""
 
 
-def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
-    """Build the study."""
-    options = settings.located(options, ("folders",), ("manifest",))
-    frame, left_out = pictures(options) if manifest is None else (manifest, ())
-    by_name = {scenario.name: scenario for scenario in tables.scenarios()}
-    names = list(settings.chosen("scenario", settings.names(options, "scenarios"), list(by_name)) or by_name)
-    scenarios = [by_name[name] for name in names]
-    seeds = settings.seeds(options)
-    design = make_design(frame, names)
-    faces = Faces(frame)
-    questions = _questions(scenarios, str(options["prompts"]))
-
-    def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
-        scores = {model: collect(chunks, faces, names, len(seeds)) for model, chunks in answers.items()}
-        return Later(__package__, "estimands").analyse(scores, faces, names)
-
-    return Study(
-        name=NAME,
-        version=1,
-        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=TITLES),
-        options=options,
-        manifest=frame,
-        design=design,
-        draws=Draws(
-            seeds=seeds,
-            sampling=Sampling(temperature=settings.temperature(options), top_p=1.0, max_tokens=16),
-            reasks=2 if options["prompts"] == "released" else 0,
-        ),
-        source=show_pictures(SOURCES, options, frame),
-        ask=lambda frame: [questions[code] for code in _codes(frame, names).tolist()],
-        sample=WholeUnits(
-            design, faces, {"": (len(names), len(ORDERS))}, WHOLE, "Choose fewer variations, or fewer seeds."
-        ),
-        answer=_answer(questions, names),
-        analyse=analyse,
-        estimates=Estimated(measures=MEASURES, labels=LABELS, lead=("variations",)),
-        planned=Planned(precision=_precision(design, faces, names, len(seeds)), left_out=left_out),
-        asked_together=TOGETHER,
-        watched=Watched(
-            missing_by=MissingBy(
-                tuple(Grouped.of(name, "identity") for name in (*faces.dimensions, "variation")), ("scenario",)
-            )
-        ),
-    )
+def _ask(quote: str = "") -> Ask:
+    """The question of Figure 12 in each scenario of Table 1."""
+    poles = {"favourable": f"{quote}{{favourable}}{quote}", "unfavourable": f"{quote}{{unfavourable}}{quote}"}
+    reply = Options(poles, (Scale(SCORE, {"favourable": 1.0, "unfavourable": 0.0}),), ALL, letters=True)
+    items = [
+        {"scenario": s.name, "category": s.category, "favourable": s.favourable, "unfavourable": s.unfavourable}
+        for s in tables.scenarios()
+    ]
+    return Ask((tables.JUDGMENT,), reply, items=items)
 
 
-def make_design(manifest: pl.DataFrame, names: list[str]) -> Design:
-    """One block per attribute (and gender, where the manifest has it): the units in which the paper counts images."""
-    prompt = (Factor("scenario", tuple(names)), Factor("ordering", tuple(ORDERS)))
-    split = ["gender", "attribute"] if "gender" in manifest.columns else ["attribute"]
-    carried = [c for c in manifest.columns if c not in ("image", "path", "seed", *split)]
-    blocks = []
-    ordered = manifest.sort(pl.col("attribute").is_not_null(), maintain_order=True)
-    for key, rows in ordered.group_by(split, maintain_order=True):
-        constants = {name: str(value) for name, value in zip(split, key, strict=True) if value is not None}
-        baseline = "attribute" not in constants
-        image = Factor("image", tuple(rows["image"]), {name: tuple(rows[name]) for name in carried})
-        control = constants.get("attribute") == CONTROL[0]
-        words = [v for k, v in constants.items() if not control or k != "attribute"]
-        name = " ".join([*words, *(["full-body base"] if control else ["base"] if baseline else [])])
-        blocks.append(Block(name, (image,), prompt, constants, baseline, control))
-    return Design(tuple(blocks))
+_phi = partial(Estimand, Mean(), measure=m.PHI.name)
 
 
-def _questions(scenarios: list[tables.Scenario], wording: str) -> list[Question]:
-    """Every question, scenarios outermost."""
-    out = []
-    for scenario in scenarios:
-        for ordering in ORDERINGS:
-            options = ordering.options((scenario.favourable, scenario.unfavourable), LEVELS)
-            prompt = tables.JUDGMENT.format(options=phrase(options, quote="'" if wording == "released" else ""))
-            out.append(Question(prompt, options, None, {"scenario": scenario.name, "ordering": ordering.name}))
-    return out
+def _sbs(by: tuple[str, ...], *, size: bool = False, rank_test: bool = False, **facts: Any) -> Estimand:
+    return Estimand(Shift(size=size, rank_test=rank_test), by, measure=m.SBS.name, **facts)
 
 
-def _codes(frame: pl.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
-    """Number of the question of each row."""
-    return number_levels(frame["scenario"], names) * len(ORDERS) + number_levels(frame["ordering"], ORDERS)
+def estimands(faces: Sets) -> Iterator[Estimand]:
+    """Every table and figure of the paper that is about answers; what leads comes first."""
+    for by, family in (
+        (CUE, "variations"),
+        ((), "overall"),
+        (("attribute",), "attributes"),
+        (("scenario",), "scenarios"),
+        (("category",), "scenario categories"),
+        (("attribute", "category"), "attributes x scenario categories"),
+        ((*CUE, "scenario"), "variations x scenarios"),
+    ):
+        yield _sbs(by, family=family, size=True, rank_test=by == CUE)
+        if family in ("overall", "variations", "attributes"):
+            yield Estimand(paper.CohensD(), by)  # Table 7
+    for dimension in faces.dimensions:
+        yield _sbs((*CUE, dimension), family="variations x groups (Table 12)", rank_test=True, optional=True)
+    for dimension in faces.dimensions:
+        for by in ((dimension,), (dimension, "scenario"), ("attribute", dimension)):
+            yield _sbs(by, tested=False)
+        yield Estimand(paper.GroupAverage(factor=dimension), ("attribute",), optional=True)  # Table 3
+        yield Estimand(paper.ReversalDepth(factor=dimension), CUE, optional=True)  # Table 5
+    yield Estimand(paper.Concentration(), CUE)  # Figure 2
+    yield Estimand(paper.ShiftShares(), CUE)  # Table 7
+    for by in ((), ("category",), ("scenario",)):
+        yield _phi(by)
+    for dimension in faces.dimensions:
+        yield _phi((dimension, "scenario"))
+        yield Estimand(
+            Spread(factor=dimension, rank_test=True), ("scenario",), measure=m.VS.name,
+            family=f"scenarios, {dimension} (Table 11)",
+        )  # fmt: skip
+        yield Estimand(Spread(factor=dimension), measure=m.VS.name, family="dimensions (Table 2)")
+        yield Estimand(paper.SpreadWithoutNoise(factor=dimension))
+        yield Estimand(paper.SignificantShare(factor=dimension))  # Table 11
+    yield Estimand(paper.FramingShift(), family="framing")
+    for dimension in faces.dimensions:
+        gap = Gap(factor=dimension, of_shifts=True, ends=_ends(dimension, faces), welch=True)
+        yield Estimand(gap, CUE, measure=m.GAP.name, family=GAPS, optional=True)
+    yield Estimand(paper.MeanSize(), CUE)  # Figures 4 and 5
+    yield Estimand(paper.ModelVariance(), ("scenario",))  # Figure 7
+    yield Estimand(paper.ModelAgreement(), ("scenario",))  # Figure 8
+    yield Estimand(paper.Attenuation(), (*CUE, "scenario"))  # Figures 5 and 8
 
 
-def _answer(questions: list[Question], names: list[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """The favourable pole's weight, whatever its letter and place."""
-    options: list[tuple[Option, ...]] = [question.options for question in questions]
-    favourable = np.array([[option.level == LEVELS[0] for option in q.options].index(True) for q in questions])
-
-    def answer(frame: pl.DataFrame) -> pl.DataFrame:
-        codes = _codes(frame, names)
-        coded = frame.with_columns(pl.Series("question", codes.astype(np.uint16)))
-        place = pl.Series("place", favourable[codes])
-        parsed = parse_column(coded, "text", "question", options)
-        choice = parsed["choice"]
-        sampled = pl.DataFrame(
-            {
-                "weight": (choice == place).cast(pl.Float64),
-                "mass": choice.is_not_null().cast(pl.Float64),
-                "na": parsed["na"],
-            }
-        )
-        weights = exact_or_drawn(frame, sampled, {"weight": pl.col("weights").list.get(pl.lit(place))})
-        return frame.drop("text", "probs").with_columns(weights)
-
-    return answer
+def _ends(dimension: str, faces: Sets) -> tuple[str, ...]:
+    """Levels of a dimension whose order is known; else none, and each level is compared with others."""
+    order = ORDERS.get(dimension, ())
+    return order if set(faces.manifest[dimension].drop_nulls()) <= set(order) else ()
 
 
-def _precision(design: Design, faces: Faces, names: list[str], repeats: int) -> Precision:
-    """Say how precisely so many faces and scenarios measure the shift of one variation."""
-    rows = faces.slicing(faces.variation_rows, "attribute", "variation")
-    faces_of = [np.unique(faces.identity[faces.variation_rows][rows.codes == code]).size for code in range(len(rows))]
-
-    def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
-        phi = collect(chunks, faces, names, repeats).phi
-        return variation_spread(phi, faces, source, GROWTH)
-
-    return Precision(
-        what="the shift (SBS) of one variation",
-        tests=len(rows) or len(tables.whitelist(None)),
-        clusters=len(faces.identities),
-        items=len(names),
-        cluster="faces",
-        item="scenarios",
-        units=units_asked(design, ["identity", "scenario"]),
-        spread=spread,
-        default=Respondents(replies=len(ORDERS) * repeats),
-        shares=tuple(_share(count, len(faces.identities)) for count in faces_of),
-    )
-
-
-def _share(count: int, faces: int) -> float:
-    """Share of the faces that a variation is shown on; a half where an odd number is split as evenly as it can be."""
-    return 0.5 if abs(2 * count - faces) == 1 else count / faces
+DECLARATION: Mapping[str, Any] = {
+    "stimuli": FacePictures(),
+    "ask": _ask(),
+    "presets": {"released": {"ask": _ask(quote="'"), "reasks": 2}},
+    "estimands_of": estimands,
+    "measures": m.MEASURES,
+    "titles": {
+        "attribute": tables.attribute_titles(),
+        "variation": {f"{v.attribute}/{v.name}": v.title for v in tables.grid()},
+        "category": tables.categories(),
+    },
+}
+"""Fields of the protocol that help of the study does not need."""
