@@ -26,7 +26,8 @@ from facevalue.models.base import Model, ModelOptions
 from facevalue.models.reference.adapter import FOLDER, ReferenceModel
 from facevalue.models.reference.network import ONE_THREAD
 from facevalue.models.registry import load
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.stimuli.drawn_portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Question, Request, Sampling, Stimulus
@@ -67,7 +68,7 @@ class Measured(NamedTuple):
 def questions() -> list[Question]:
     """All of StylisticBias's questions about one picture."""
     return [
-        Question(JUDGMENT.format(options=phrase(options)), options)
+        Question(JUDGMENT.format(options=phrase_options(options)), options)
         for poles in SCENARIOS.values()
         for options in (ordering.options(poles, ("favourable", "unfavourable")) for ordering in ORDERINGS)
     ]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from facevalue import studies
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT, scenarios
 from facevalue.types import Question, Sampling
 
@@ -40,7 +41,7 @@ def questions(study: str) -> tuple[Question, ...]:
             words = scenario.favourable, known[(place + shift) % len(known)].unfavourable
             for ordering in ORDERINGS:
                 options = ordering.options(words, ("favourable", "unfavourable"))
-                out.append(Question(JUDGMENT.format(options=phrase(options)), options))
+                out.append(Question(JUDGMENT.format(options=phrase_options(options)), options))
     return tuple(out)
 
 

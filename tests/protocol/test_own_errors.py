@@ -92,9 +92,9 @@ def test_what_is_wrong_with_a_setting_of_a_published_study_has_its_line(read: Re
     ("lines", "says"),
     [
         ('faces = "4"\nroot = "pictures"', "line 4: --root has no effect without --manifest"),
-        ('scenarios = ["wealthy",\n  "nope"]', "line 3: Unknown scenario 'nope'"),
+        ('scenario = ["wealthy",\n  "nope"]', "line 3: Unknown scenario 'nope'"),
         ('faces = "0"', "line 3: No faces asked for"),
-        ('root = "pictures"\nscenarios = ["nope"]', "line 3: --root has no effect without --manifest"),
+        ('root = "pictures"\nscenario = ["nope"]', "line 3: --root has no effect without --manifest"),
     ],
 )
 def test_a_setting_that_makes_no_published_study_has_its_line_when_it_is_made(

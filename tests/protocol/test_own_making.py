@@ -293,7 +293,7 @@ def test_sources_of_an_audit_of_editors_have_no_level_of_the_cue(read: Reader) -
 
 
 def test_a_file_that_narrows_a_study_narrows_what_is_made_for_it(read: Reader) -> None:
-    narrowed = 'faces = "2"\nvariations = ["sunglasses"]\nscenarios = ["wealthy"]\nfaces_seed = 3\n'
+    narrowed = 'faces = "2"\nvariations = ["sunglasses"]\nscenario = ["wealthy"]\nfaces_seed = 3\n'
     text = f'like = "stylisticbias"\n[settings]\n{narrowed}'
     made = plan(read(text))
     assert made.table.height == 2 * 2

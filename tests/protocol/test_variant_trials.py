@@ -218,7 +218,7 @@ def test_ciphered_replies_are_decoded_before_they_are_parsed() -> None:
     study = add_interventions(plain, [CIPHER])
     trials = np.zeros(7, dtype=np.int64) + plain.design.size
     favourable = plain.ask(plain.design.trials([0]))[0].options
-    right = next(option for option in favourable if option.level == "favourable")
+    right = next(option for option in favourable if option.level == "option favourable")
     said: list[str | None] = [
         caesar.encode(f"The answer is {right.text}."),
         caesar.encode(right.label),
@@ -230,7 +230,7 @@ def test_ciphered_replies_are_decoded_before_they_are_parsed() -> None:
     ]
     answered = replies(study, trials, said)
     assert answered["reading"].to_list() == ["decoded", "decoded", "plain", "unable", "plain", "mixed", "unreadable"]
-    assert answered["weight"].to_list() == [1.0, 1.0, 1.0, None, None, 1.0, None]
+    assert answered["preference"].to_list() == [1.0, 1.0, 1.0, None, None, 1.0, None]
     assert answered["na"].to_list() == [None, None, None, "neither", "refused", None, "neither"]
     assert answered["na"].dtype == NA_DTYPE
     assert answered["trial"].to_list() == trials.tolist()
@@ -243,7 +243,7 @@ def test_plain_replies_are_not_decoded() -> None:
         add_interventions(plain, [CIPHER]), np.zeros(2, dtype=np.int64), ["(d)", "I do not understand this cipher."]
     )
     assert answered["reading"].to_list() == [None, None]
-    assert answered["weight"].to_list() == [None, None]
+    assert answered["preference"].to_list() == [None, None]
 
 
 LEVELS = ["secondary school", "bachelor", "master", "doctorate"]

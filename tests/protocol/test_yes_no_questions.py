@@ -24,7 +24,7 @@ class Speaker:
     """Answers each question with the option that the first name gets, in words around it."""
 
     name = "speaker"
-    capabilities = Capabilities(probabilities="none", images_per_request=1, system_prompt=True, seeds=True)
+    capabilities = Capabilities(probabilities="none", images_per_request=1, seeds=True)
 
     def settings(self) -> dict[str, str]:
         return {}

@@ -33,7 +33,6 @@ class Counted:
 
     ratings: pl.DataFrame
     uniform: tuple[str, ...]  # raters that rated several items and all of them alike
-    hasty: tuple[str, ...]  # raters with responses submitted in under two minutes, which are left out
     notes: tuple[str, ...]  # sentences on what is left out
 
 
@@ -59,7 +58,7 @@ def ratings_that_count(ratings: pl.DataFrame) -> Counted:
             f"Left out, as published: {quick_ratings} by {', '.join(hasty)}, submitted in under two minutes."
         )
     counting = ratings.filter(~pl.col("rater").is_in(uniform) & ~fast.fill_null(value=False))
-    return Counted(counting, uniform, hasty, tuple(sentences))
+    return Counted(counting, uniform, tuple(sentences))
 
 
 def uniform_raters(ratings: pl.DataFrame) -> tuple[str, ...]:

@@ -25,8 +25,6 @@ class Capabilities:
         "none": replies only.
     images_per_request:
         How many images one request may show; 0 for a text-only model.
-    system_prompt:
-        Whether a system message is honoured.
     seeds:
         Whether a reply can be reproduced from `Request.seed`.
     structured:
@@ -48,7 +46,6 @@ class Capabilities:
 
     probabilities: Literal["full", "top-k", "none"] = "none"
     images_per_request: int = 1
-    system_prompt: bool = True
     seeds: bool = False
     structured: bool = False
     structured_probabilities: bool = False

@@ -182,9 +182,7 @@ class SimModel:
         self._respondent = Respondent(self.planted)
         self._preferences = self._respondent.preferences()
         self._writer = self._respondent.writer()
-        self.capabilities = Capabilities(
-            probabilities="full", images_per_request=2, system_prompt=True, seeds=True, sight="stated"
-        )
+        self.capabilities = Capabilities(probabilities="full", images_per_request=2, seeds=True, sight="stated")
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Settings of all that is planted."""

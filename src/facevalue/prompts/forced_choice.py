@@ -36,8 +36,3 @@ ORDERINGS = (
 )
 """Option order crossed with letter assignment: StylisticBias, Appendix C.2, "Prompt order variants", as numbered
 there."""
-
-
-def phrase(options: tuple[Option, Option], quote: str = "") -> str:
-    """Lay two options out as in StylisticBias, Figure 12: "(a) kind or (b) rude"."""
-    return " or ".join(f"{option.label} {quote}{option.text}{quote}" for option in options)

@@ -17,7 +17,6 @@ from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimators import number_levels
-from facevalue.prompts import phrase
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
 from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.types import Option, Question
@@ -410,13 +409,8 @@ def phrase_options(options: tuple[Option, ...]) -> str:
     >>> phrase_options((Option("", "Yes", ""), Option("", "No", "")))
     'Yes or No'
     """
-    if len(options) == 2:
-        return (
-            phrase((options[0], options[1])).strip().replace("  ", " ")
-            if options[0].label
-            else (f"{options[0].text} or {options[1].text}")
-        )
-    return "\n" + "\n".join(option.wording for option in options)
+    wordings = [option.wording for option in options]
+    return " or ".join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
 
 
 class Questions:

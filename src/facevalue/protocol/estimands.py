@@ -34,8 +34,6 @@ class SumEstimand:
     s, n, requests, tested:
         Columns that are added up, that it is a share of, for its bounds, of the replies that were asked for, and for
         its test, where that is of another share.
-    level:
-        A label of which each level counts by itself, as a share of all: a reason, a route. Null is none.
     total:
         A label of `by` over which all levels are taken together, too, last and as null.
     factor:
@@ -53,7 +51,6 @@ class SumEstimand:
     n: str = "n"
     requests: str = ""
     tested: str = ""
-    level: str = ""
     total: str = ""
     factor: float = 1.0
     family: str | None = None
@@ -62,23 +59,17 @@ class SumEstimand:
     derived: tuple[Derived, ...] = ()
 
     def estimates(self, sums: Sums) -> Iterator[Row]:
-        """Its estimates and what follows from them, for each level where it has any."""
+        """Its estimates and what follows from them."""
         columns = {"s": self.s, "n": self.n, "requests": self.requests, "tested": self.tested}
         rows = sums.counting(**{name: sums.numbers[column] for name, column in columns.items() if column})
         rows = rows.with_total(self.total) if self.total else rows
-        levels, codes = rows.labels[self.level] if self.level else ((None,), None)
-        for level, number in sorted(zip(levels, range(len(levels)), strict=True)) if self.level else ((None, 0),):
-            counted = rows
-            if codes is not None:
-                counted = rows.counting(**{**rows.numbers, "s": rows.numbers["s"] * (codes == number)})
-            labels, tested = self.estimator(counted, self.by)
-            tested = tested.times(self.factor)
-            about = {**self.constant, **({} if level is None else {self.level: level})}
-            yield self.measure, {**about, **labels}, tested, self.family
-            for derived in self.derived:
-                labels_of_derived, following = derived.of(labels, tested)
-                if following.value.size:
-                    yield derived.measure, {**about, **labels_of_derived}, following, derived.family
+        labels, tested = self.estimator(rows, self.by)
+        tested = tested.times(self.factor)
+        yield self.measure, {**self.constant, **labels}, tested, self.family
+        for derived in self.derived:
+            labels_of_derived, following = derived.of(labels, tested)
+            if following.value.size:
+                yield derived.measure, {**self.constant, **labels_of_derived}, following, derived.family
 
 
 def estimate_rows(

@@ -31,8 +31,8 @@ from facevalue.protocol.open_answers import WrittenReply
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.settings import Options, Setting
-from facevalue.protocol.stimuli import UNITS
-from facevalue.protocol.study import Draws, LeftOut, Study
+from facevalue.protocol.stimuli import UNITS, Stimuli
+from facevalue.protocol.study import Draws, Study
 from facevalue.statistics.answer_arrays import counted_column
 from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand
@@ -182,7 +182,7 @@ PROTOCOL = Protocol(name=MAKING, title="Pictures made to order", settings=_SETTI
 
 
 @dataclass(frozen=True)
-class PlannedPictures:
+class PlannedPictures(Stimuli):
     """Pictures that are to be made, as stimuli: what a generator is told of each is its content.
 
     Attributes
@@ -208,10 +208,6 @@ class PlannedPictures:
     def table(self, options: Options) -> pl.DataFrame:
         """All of them."""
         return self.pictures
-
-    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Leave nothing out."""
-        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units; nothing is a base."""

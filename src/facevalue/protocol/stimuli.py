@@ -136,7 +136,7 @@ class Stimuli(Protocol):
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
         """Pictures that were asked for, or are at hand, and are not shown."""
-        ...
+        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """The table as arrays."""
@@ -148,7 +148,7 @@ class Stimuli(Protocol):
 
 
 @dataclass(frozen=True)
-class Portraits:
+class Portraits(Stimuli):
     """Drawn faces, and each of them again with one thing changed.
 
     Attributes
@@ -196,10 +196,6 @@ class Portraits:
         people = draw_identities(counts, given.whole(options, "people_seed", 0))
         return portrait_manifest(people, changes, control=any(name in FULL_BODY for name in self.cues))
 
-    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Leave nothing out."""
-        return ()
-
     def sets(self, table: pl.DataFrame) -> Sets:
         """Faces are units; each variation is compared with its base."""
         cue = ("attribute", "variation") if self.cues else ()
@@ -211,7 +207,7 @@ class Portraits:
 
 
 @dataclass(frozen=True)
-class DrawnSets:
+class DrawnSets(Stimuli):
     """Drawn counterfactual sets without a base, each a woman and a man in five versions.
 
     Attributes
@@ -251,10 +247,6 @@ class DrawnSets:
         factors = [name for name in listed.columns if name not in APART and listed[name].null_count() < listed.height]
         return listed.select("image", "identity", "set", *factors)
 
-    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Leave nothing out."""
-        return ()
-
     def sets(self, table: pl.DataFrame) -> Sets:
         """Sets are units, and nothing is a base."""
         return Sets(table, self.unit)
@@ -267,7 +259,7 @@ class DrawnSets:
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listed(Stimuli):
     """The user's own pictures, one row each.
 
     Attributes
@@ -339,10 +331,6 @@ class Listed:
         """Units, and what is compared with the base of each."""
         return Sets(table, self.unit, (self.cue,) if self.cue else (), self.base or None)
 
-    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Pictures of the list that are not shown."""
-        return ()
-
     def subject(self, table: pl.DataFrame) -> str:
         """Subject of the audit, where that is not the model that is asked about these pictures."""
         return ""
@@ -411,7 +399,7 @@ class Folder(Listed):
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Stimuli):
     """No pictures: each row fills the slots of the prompt.
 
     Attributes
@@ -453,10 +441,6 @@ class Rows:
         apart = [name for name in frame.columns if name not in APART]
         columns = {"image": ids, "identity": identity, "set": frame["set"] if "set" in frame.columns else identity}
         return check_table(pl.DataFrame(columns).hstack(frame.select(apart)), self, "rows")
-
-    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Leave nothing out."""
-        return ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Units, and what is compared with the base of each."""

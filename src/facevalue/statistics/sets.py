@@ -109,10 +109,6 @@ class Sets:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(~self._is_base & ~self._is_control & self.manifest[self.cue[0]].is_not_null().to_numpy())
 
-    def is_controlled(self, level: str) -> bool:
-        """Return whether stimuli with this level of the first cue column are compared with the second base."""
-        return level in self.controlled
-
     @cached_property
     def base_of(self) -> Codes:
         """Row of the stimulus that each varied one is compared with; -1 where there is none.
@@ -123,11 +119,8 @@ class Sets:
         if self.control_cue is None:
             return self.base[units]
         level = self.manifest[self.cue[0]][self.variation_rows]
-        is_controlled = {name: self.is_controlled(name) for name in level.unique()}
-        controlled = level.replace_strict(is_controlled, return_dtype=pl.Boolean).to_numpy() & (
-            self.control[units] >= 0
-        )
-        return np.where(controlled, self.control[units], self.base[units])
+        is_controlled = level.is_in(self.controlled).to_numpy() & (self.control[units] >= 0)
+        return np.where(is_controlled, self.control[units], self.base[units])
 
     @property
     def columns(self) -> list[str]:

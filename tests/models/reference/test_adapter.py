@@ -22,7 +22,8 @@ from facevalue.models.hf import token_sampling
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, LONGEST_PROMPT, REFUSAL, ReferenceModel
 from facevalue.models.reference.replies import distribution
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.stimuli.drawn_portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
@@ -69,7 +70,7 @@ NUMBERS = Question(
 
 def choice(ordering: int = 0, poles: tuple[str, str] = ("competent", "incompetent")) -> Question:
     options = ORDERINGS[ordering].options(poles, ("favourable", "unfavourable"))
-    return Question(JUDGMENT.format(options=phrase(options)), options)
+    return Question(JUDGMENT.format(options=phrase_options(options)), options)
 
 
 def ask(

@@ -10,7 +10,8 @@ from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models import load
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel, folder_of
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.protocol.variant_files import builtin
 from facevalue.stimuli.drawn_portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
@@ -36,7 +37,7 @@ def read(name: str, before: str = "") -> np.ndarray:
     questions = []
     for poles in SCENARIOS.values():
         options = ORDERINGS[0].options(poles, ("favourable", "unfavourable"))
-        questions.append(Question(before + JUDGMENT.format(options=phrase(options)), options))
+        questions.append(Question(before + JUDGMENT.format(options=phrase_options(options)), options))
     requests = [
         Request(number * len(questions) + at, 0, 1, stimulus, question, WARM, True)
         for number, stimulus in enumerate(SHOWN)

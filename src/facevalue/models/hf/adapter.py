@@ -43,7 +43,6 @@ _PIECES, _PIECE = 64, 2**16  # bytes
 CAPABILITIES = Capabilities(
     probabilities="full",
     images_per_request=_MOST_IMAGES,
-    system_prompt=True,
     seeds=True,
     structured=True,
     structured_probabilities=True,

@@ -103,7 +103,6 @@ class ReferenceModel:
         self.capabilities = Capabilities(
             probabilities="full",
             images_per_request=1,
-            system_prompt=True,
             seeds=True,
             structured=True,
             structured_probabilities=True,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.streams import Stream
@@ -178,14 +179,14 @@ class Body:
     elbow_x: float
     wrist_x: float
     female: bool
-    shoulder_y: float = 408
-    chest_y: float = 560
-    waist_y: float = 742
-    hip_y: float = 880
-    knee_y: float = 1240
-    ankle_y: float = 1560
-    sole_y: float = 1634
-    wrist_y: float = 912
+    shoulder_y: ClassVar[float] = 408
+    chest_y: ClassVar[float] = 560
+    waist_y: ClassVar[float] = 742
+    hip_y: ClassVar[float] = 880
+    knee_y: ClassVar[float] = 1240
+    ankle_y: ClassVar[float] = 1560
+    sole_y: ClassVar[float] = 1634
+    wrist_y: ClassVar[float] = 912
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,6 @@
 """Pictures of StylisticBias: drawn faces, the authors' folders or the user's own, narrowed to the grid."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -77,12 +76,11 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     return _add_controls(frame, options["fashion_base"] == "full-body"), (*left_out, *unused)
 
 
-@dataclass(frozen=True)
 class FacePictures:
     """Base faces and each again with one attribute changed: drawn, the authors', or the user's own."""
 
-    unit: str = UNIT
-    settings: tuple[Setting, ...] = ()
+    unit = UNIT
+    settings: tuple[Setting, ...] = ()  # those of the study say where they are from
 
     def table(self, options: Options) -> pl.DataFrame:
         """A row per picture: bases first, then second bases and variations."""

@@ -348,9 +348,6 @@ class MeanSize(PaperStatistic):
         add_derived(table, m.MEAN_ABS, labels, cells, statistic, counted, floor=floor, bounds=bounds)
 
 
-# Several models beside each other: which scenarios move, and how far (Figures 7 and 8).
-
-
 LEAST = 3
 """Scenarios from which there is a correlation."""
 GROUPS = 40
