@@ -207,7 +207,7 @@ class MissingAnswers:
         interventions = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
         for name in interventions:
             table = EstimateTable(study, model, MISSING_LABELS, None if name == PLAIN else name)
-            of_intervention = cells.filter(pl.col("intervention") == name) if cells.height else cells
+            of_intervention = cells.filter(pl.col("intervention") == name) if len(interventions) > 1 else cells
             if of_intervention.height:
                 _add_estimates(table, of_intervention, self._cells.one_of > 1, self._names)
             tables.append(table.frame())
@@ -241,7 +241,8 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         cells = cells.with_columns(prompt=pl.lit(None, pl.String))
     cells = cells.with_columns(pl.col("unit").rank("dense").alias("(unit)"))
     reasons = [(reason, column) for reason, column in _REASONS if reason is None or cells[column].sum() > 0]
-    overall, grouped = cells.filter(pl.col("dimension").is_null()), cells.drop_nulls("dimension")
+    of_groups = cells.height - cells["dimension"].null_count()
+    grouped, overall = cells[:of_groups], cells[of_groups:]  # cells are in the order of labels, null last
     _add_shares(table, overall, [], reasons, names)
     _add_shares(table, grouped, ["dimension", "group"], reasons, names)
     if cells["prompt"].n_unique() > 1:

@@ -260,7 +260,7 @@ def _study_order(levels: pl.Series) -> list[str]:
     """Levels of a label in the order of the study's tables, others behind them by their name."""
     order = {"contrast": CONTRASTS, "paradigm": PARADIGMS, "question": [question.name for question in questions()],
              "dimension": [dimension.name for dimension in dimensions()]}.get(levels.name, ())  # fmt: skip
-    names = set(levels.drop_nulls().cast(pl.String))
+    names = set(levels.drop_nulls().unique().cast(pl.String))
     return [*(name for name in dict.fromkeys(order) if name in names), *sorted(names.difference(order))]
 
 
