@@ -18,6 +18,7 @@ from facevalue.measures.cluster_bootstrap import (
     floor_from,
     only_values,
 )
+from facevalue.measures.permutation import sum_by_label
 from facevalue.measures.uncertainty import Floor, no_floor
 
 Codes = npt.NDArray[np.int64]
@@ -283,10 +284,7 @@ def _deviations(scores: Array, labels: npt.NDArray[np.integer], groups: int) -> 
     has_score, size = np.isfinite(scores), scores.shape[1]
     alike = (has_score == has_score[:, :1]).all()  # all scenarios have the same clusters, so that they are counted once
     summed = np.concatenate([np.nan_to_num(scores), has_score[:, : 1 if alike else None]], axis=1)
-    places = (labels.T + np.arange(0, groups * len(labels), groups)).astype(np.int32).ravel()  # cluster by cluster
-    starts = np.arange(0, places.size + 1, len(labels), dtype=np.int32)
-    member = scipy.sparse.csc_array((np.ones(places.size), places, starts), shape=(groups * len(labels), len(scores)))
-    totals = (member @ summed).reshape(len(labels), groups, -1)
+    totals = sum_by_label(labels, groups, summed)
     return _centre_means(cell_means(totals[..., :size], totals[..., size:]))
 
 

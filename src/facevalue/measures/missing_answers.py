@@ -26,7 +26,7 @@ from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
+from facevalue.measures.permutation import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles, sum_by_label
 from facevalue.measures.proportions import groups, level_codes, unit_shares
 from facevalue.measures.terms import MOST_BYTES, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.measures.uncertainty import Estimates
@@ -431,16 +431,13 @@ class _Excess:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.weight > 0, np.sqrt(np.maximum(variance, 0.0)) / self.weight, np.nan)
 
-    def _sums(self, labels: npt.NDArray[np.int64]) -> Array:
+    def _sums(self, labels: npt.NDArray[np.integer[Any]]) -> Array:
         """Sums of excess by group, shape (deals, groups, prompts)."""
-        many, groups, items = len(labels), len(self.groups), self.label.size
-        if groups <= _FEW_GROUPS:
-            of_group = (labels[:, None, :] == np.arange(groups)[:, None]).reshape(-1, items)
-            return (of_group.astype(np.float64) @ self.excess).reshape(many, groups, -1)
-        places = (labels + groups * np.arange(many)[:, None]).T.ravel()
-        shape = (many * groups, items)
-        of_group = scipy.sparse.csc_array((np.ones(places.size), places, many * np.arange(items + 1)), shape=shape)
-        return (of_group @ self.excess).reshape(many, groups, -1)
+        groups = len(self.groups)
+        if groups > _FEW_GROUPS:
+            return sum_by_label(labels, groups, self.excess)
+        of_group = (labels[:, None, :] == np.arange(groups)[:, None]).reshape(-1, self.label.size)
+        return (of_group.astype(np.float64) @ self.excess).reshape(len(labels), groups, -1)
 
 
 def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:
