@@ -30,7 +30,8 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
     [(1, None), (None, 'refused')]
     """
     _require(frame, text, question)
-    status = statuses(frame)
+    states = pl.Enum([state.value for state in Status])
+    status = (pl.col("status") if "status" in frame.columns else pl.lit(Status.OK.value)).cast(states)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
     if frame[question].dtype in (pl.UInt8, pl.UInt16):  # small numbers tell questions apart as they are
         question_code = pl.col(question).cast(pl.UInt64).fill_null(2**17)
@@ -38,12 +39,11 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
         codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
         place = pl.col(question).cast(pl.String).cast(codes).to_physical()
         question_code = place.cast(pl.UInt64).fill_null(len(codes.categories))
-    states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
         reply=pl.col(text).cast(pl.String),
         asked=pl.col(question),
-        status=status.cast(states),
-        key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
+        status=status,
+        key=(code * 2**31 + question_code * 4 + status.to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
     by_question = options if isinstance(options, Mapping) else dict(enumerate(options))
