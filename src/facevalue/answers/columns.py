@@ -49,8 +49,7 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
     by_question = options if isinstance(options, Mapping) else dict(enumerate(options))
     parsed = [_parse_reply(by_question, *row) for row in distinct.select("reply", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
-        pl.Series("choice", [p.choice for p in parsed], pl.Int8),
-        pl.Series("na", [p.reason for p in parsed], NA_DTYPE),
+        pl.Series("choice", [p.choice for p in parsed], pl.Int8), pl.Series("na", [p.reason for p in parsed], NA_DTYPE)
     )
     return keyed.select("key").join(table, on="key", how="left", maintain_order="left").select("choice", "na")
 
@@ -98,9 +97,7 @@ def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MI
     )
     valid = pl.col("na").is_null()
     return column.with_columns(na=na.cast(NA_DTYPE)).select(
-        weights=pl.when(valid).then(pl.col("p") / pl.col("mass")),
-        mass=pl.when(~none).then(pl.col("mass")),
-        na="na",
+        weights=pl.when(valid).then(pl.col("p") / pl.col("mass")), mass=pl.when(~none).then(pl.col("mass")), na="na"
     )
 
 

@@ -334,7 +334,7 @@ def wilcoxon_p(sums: Array, counts: Array) -> Array:
             out[cell] = np.mean(np.abs(_signs(ranks_of_cell.size) @ ranks_of_cell) >= abs(observed[cell]) - 1e-9)
         elif np.unique(ranks_of_cell).size == ranks_of_cell.size:
             positive = round(ranks_of_cell[signed[used[:, cell], cell] > 0].sum())
-            below, above = np.split(_rank_sum_shares(ranks_of_cell.size), [positive])
+            below, above = np.split(rank_sum_shares(ranks_of_cell.size), [positive])
             out[cell] = min(2 * min(below.sum() + above[0], above.sum()), 1.0)
     return out
 
@@ -354,7 +354,7 @@ def average_ranks(values: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _rank_sum_shares(size: int) -> Array:
+def rank_sum_shares(size: int) -> Array:
     """Share of all sign changes of the ranks 1 to `size` whose positive ranks sum to 0, 1, 2, ..."""
     shares = np.ones(1)
     for rank in range(1, size + 1):

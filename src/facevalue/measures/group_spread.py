@@ -339,36 +339,22 @@ def group_tests(face_phi: Array, group: Codes, groups: int) -> Array:
         samples = [sample for sample in samples if sample.size]
         if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
             continue
-        out[scenario] = _mann_whitney(*samples) if groups == 2 else _kruskal_wallis(samples)
+        out[scenario] = rank_test_p(samples, two=groups == 2)
     return out
 
 
-def _mann_whitney(first: Array, second: Array) -> float:
-    """Two-sided p by the normal approximation, with corrections for ties and continuity; exact for small samples."""
-    n, m = first.size, second.size
-    sums, ties = _rank_sums([first, second])
-    if min(n, m) <= _FEW_RANKED and ties == 1:
-        return float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue)  # takes a second to import
-    beyond = abs(sums[0] - n * (n + m + 1) / 2) - 0.5
-    return min(2 * float(scipy.special.ndtr(-beyond / np.sqrt(n * m * (n + m + 1) / 12 * ties))), 1.0)
-
-
-def _kruskal_wallis(samples: Sequence[Array]) -> float:
-    """P by chi-squared, with the correction for ties."""
-    sums, ties = _rank_sums(samples)
-    total = sum(sample.size for sample in samples)
-    squares = sum(of_sample**2 / sample.size for of_sample, sample in zip(sums, samples, strict=True))
-    statistic = (12 / (total * (total + 1)) * squares - 3 * (total + 1)) / ties
-    return float(scipy.special.chdtrc(len(samples) - 1, statistic))
-
-
-def _rank_sums(samples: Sequence[Array]) -> tuple[list[float], float]:
-    """Sum of the ranks of each sample among all, and by how much ties lessen the ranks' variance: 1 without any."""
+def rank_test_p(samples: Sequence[Array], *, two: bool) -> float:
+    """P by the normal approximation of U with continuity, exact for few faces, or by chi-squared; ties count."""
     ranks = average_ranks(np.concatenate(samples)[:, None])[:, 0]
-    ends = np.cumsum([sample.size for sample in samples])
-    ties = np.unique(ranks, return_counts=True)[1]
-    lost = float((ties**3 - ties).sum()) / (ranks.size**3 - ranks.size)
-    return [float(part.sum()) for part in np.split(ranks, ends[:-1])], 1 - lost
+    n, total, tied = np.array([x.size for x in samples]), ranks.size, np.unique(ranks, return_counts=True)[1]
+    sums, ties = np.add.reduceat(ranks, np.cumsum(n) - n), 1 - float((tied**3 - tied).sum()) / (total**3 - total)
+    if not two:
+        statistic = 12 / (total * (total + 1)) * (sums**2 / n).sum() - 3 * (total + 1)
+        return float(scipy.special.chdtrc(len(samples) - 1, statistic / ties))
+    if n.min() <= _FEW_RANKED and ties == 1:
+        return float(scipy.stats.mannwhitneyu(*samples, method="exact").pvalue)  # takes a second to import
+    beyond = abs(sums[0] - n[0] * (total + 1) / 2) - 0.5
+    return min(2 * float(scipy.special.ndtr(-beyond / np.sqrt(n.prod() * (total + 1) / 12 * ties))), 1.0)
 
 
 def with_squares(face_phi: Array, group: Codes, groups: int) -> tuple[Array, Array]:

@@ -118,7 +118,7 @@ class Scenes:
         crossed = scenes * activities <= 2 * len(self.n)  # scenes have about the same activities
         deal = self._dealt_by_scene(s, scenes, activities) if crossed else self._dealt_by_line(s)
         step = max(1, _BLOCK // max(self.n.size, 2 * activities * self.identities))
-        orders = _draw_orders(draws, scenes, self.identities, seed)
+        orders = draw_orders(draws, scenes, self.identities, seed)
         return np.concatenate([deal(orders[start : start + step]) for start in range(0, draws, step)])
 
     def _dealt_by_scene(self, s: Array, scenes: int, activities: int) -> Callable[[Orders], Array]:
@@ -151,7 +151,7 @@ class Scenes:
 
 
 @lru_cache(maxsize=16)
-def _draw_orders(draws: int, scenes: int, identities: int, seed: int) -> Orders:
+def draw_orders(draws: int, scenes: int, identities: int, seed: int) -> Orders:
     """Orders of the identities in each scene; kept between calls, as most questions have the same scenes."""
     rng, out = np.random.default_rng(seed), np.empty((draws, scenes, identities), np.min_scalar_type(identities))
     step = max(1, _BLOCK // (scenes * identities))

@@ -21,16 +21,7 @@ from facevalue.measures.missing_data_bounds import Replies, average_bounds, phi_
 from facevalue.measures.shift import cell_sums, shift_cells
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
-from facevalue.statistics.rivals import (
-    PART,
-    SIDE,
-    UNIT,
-    VALUE,
-    answers_about,
-    each_level,
-    shifts_of,
-    unit_means,
-)
+from facevalue.statistics.rivals import PART, SIDE, UNIT, VALUE, answers_about, each_level, shifts_of, unit_means
 from facevalue.statistics.shifts import SEED
 from facevalue.statistics.statistic import Definitions, Forms, PairNames, Score, Unsigned, register, within_form
 
@@ -41,10 +32,7 @@ if TYPE_CHECKING:
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
 
-NOISE = name_method(
-    IntervalKind.INVERSION,
-    "permuted labels or each group's own errors, whichever is wider",
-)
+NOISE = name_method(IntervalKind.INVERSION, "permuted labels or each group's own errors, whichever is wider")
 
 
 @register

@@ -116,7 +116,8 @@ class RoleAnswers:
         main = self._main(chunk)
         rows = label_answers(main)
         self._terms = pl.concat([self._terms, rows.select(_TERMS).unique().cast(pl.String)]).unique()
-        sums = rows.select(*_ROW, *_ALL) if _asked_once(main) else add_sums(rows, _ROW, _ALL)
+        asked = groups(*(level_codes(main[name]) for name in ("cluster", *ASKED, "about") if name in main.columns))[1]
+        sums = rows.select(*_ROW, *_ALL) if asked.size == rows.height else add_sums(rows, _ROW, _ALL)
         for name, counted in _reduce_pairs(sums):
             self._sums[name].add(counted)
 
@@ -126,12 +127,6 @@ class RoleAnswers:
         sums |= {} if self._four else dict.fromkeys(("neither", "neither_pairs"), pl.DataFrame())
         reduced = {name: _complete(frame, name) for name, frame in sums.items()}
         return Tables(self._terms.sort(_TERMS), **reduced)
-
-
-def _asked_once(main: pl.DataFrame) -> bool:
-    """Return whether each pair was asked each question once, so that there are no answers to add up."""
-    asked = (level_codes(main[name]) for name in ("cluster", *ASKED, "about") if name in main.columns)
-    return groups(*asked)[1].size == main.height
 
 
 def core_variant(chunk: pl.DataFrame) -> dict[str, str]:

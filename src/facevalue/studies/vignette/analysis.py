@@ -80,7 +80,11 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     """
     tables = []
     for model, chunks in answers.items():
-        aggregate, variants = _gather(chunks)
+        aggregate, variants = RoleAnswers(), Variants()
+        for chunk in whole_stimuli(chunks, SHOWN_AS):
+            aggregate.add(chunk)
+            variants.add(chunk)
+            del chunk  # or its memory would be held while the next is read, and the last while measures are taken
         table = EstimateTable(STUDY, model, LABELS)
         estimate(table, aggregate.tables())
         variants.write(table)
@@ -91,15 +95,6 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
     across = EstimateTable(STUDY, POOLED, LABELS)
     compare(across, estimates)
     return pl.concat([estimates, across.frame()])
-
-
-def _gather(chunks: Iterator[pl.DataFrame]) -> tuple[RoleAnswers, Variants]:
-    """Add up one model's answers; apart from what follows, which needs the memory of the last chunk."""
-    aggregate, variants = RoleAnswers(), Variants()
-    for chunk in whole_stimuli(chunks, SHOWN_AS):
-        aggregate.add(chunk)
-        variants.add(chunk)
-    return aggregate, variants
 
 
 def estimate(table: EstimateTable, tables: Tables) -> None:
