@@ -351,8 +351,8 @@ def rank_test_p(samples: Sequence[Array], *, two: bool) -> float:
     if not two:
         statistic = 12 / (total * (total + 1)) * (sums**2 / n).sum() - 3 * (total + 1)
         return float(scipy.special.chdtrc(len(samples) - 1, statistic / ties))
-    if n.min() <= _FEW_RANKED and ties == 1:
-        return float(scipy.stats.mannwhitneyu(*samples, method="exact").pvalue)  # takes a second to import
+    if n.min() <= _FEW_RANKED and ties == 1:  # takes a second to import
+        return float(scipy.stats.mannwhitneyu(samples[0], samples[1], method="exact").pvalue)
     beyond = abs(sums[0] - n[0] * (total + 1) / 2) - 0.5
     return min(2 * float(scipy.special.ndtr(-beyond / np.sqrt(n.prod() * (total + 1) / 12 * ties))), 1.0)
 

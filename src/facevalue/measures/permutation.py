@@ -272,4 +272,4 @@ def sum_by_label(labels: npt.NDArray[np.integer[Any]], size: int, values: Array)
     places = (labels.T + np.arange(0, size * deals, size)).astype(np.int32).ravel()  # row by row
     starts = np.arange(0, places.size + 1, deals, dtype=np.int32)
     members = scipy.sparse.csc_array((np.ones(places.size), places, starts), shape=(size * deals, rows))
-    return (members @ values).reshape(deals, size, -1)
+    return np.asarray(members @ values).reshape(deals, size, -1)
