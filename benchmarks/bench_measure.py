@@ -8,6 +8,7 @@ the table.
 """
 
 import argparse
+import compileall
 import csv
 import os
 import subprocess
@@ -92,6 +93,8 @@ def sources(before: str | None, aside: Path) -> Iterator[tuple[str, Path | None]
         with tarfile.open(archive) as packed:
             packed.extractall(aside, filter="data")
         yield "before", aside / "src"
+    compileall.compile_dir(aside, quiet=1)  # or the first round of either version would compile its modules
+    compileall.compile_dir(ROOT / "src", quiet=1)
     yield "now", None
 
 

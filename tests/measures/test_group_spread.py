@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy
 
-from facevalue.measures.group_spread import Spreads, group_spreads
+from facevalue.measures.cluster_bootstrap import wilcoxon_p
+from facevalue.measures.group_spread import Spreads, group_spreads, group_tests
 
 UNLIKE = (6, 12, 30)
 
@@ -73,3 +74,16 @@ def test_a_group_of_one_is_taken_to_vary_as_the_others_do() -> None:
     found = np.mean([audited((1, 10, 10), (1.0, 1.0, 1.0), seed).low[0] > 0 for seed in range(60)])
     assert found < 0.1
     assert audited((1, 10, 10), (1.0, 1.0, 1.0), 0, apart=8.0).low[0] > 1.0
+
+
+@pytest.mark.parametrize("decimals", [8, 1])
+def test_rank_tests_are_those_of_scipy(decimals: int) -> None:
+    rng = np.random.default_rng(5)
+    samples = [rng.normal(shift, 1, size).round(decimals) for shift, size in ((0.0, 30), (0.4, 41), (0.2, 12))]
+    group, scores = np.repeat([0, 1, 2], [30, 41, 12]), np.concatenate(samples)[:, None]
+    two = scipy.stats.mannwhitneyu(samples[0], samples[1]).pvalue
+    assert group_tests(scores[group < 2], group[group < 2], 2)[0] == pytest.approx(two, abs=1e-12)
+    assert group_tests(scores, group, 3)[0] == pytest.approx(scipy.stats.kruskal(*samples).pvalue, abs=1e-12)
+    if decimals == 8:  # without ties
+        signed = scipy.stats.wilcoxon(samples[1], method="exact").pvalue
+        assert wilcoxon_p(samples[1][:, None], np.ones((41, 1)))[0] == pytest.approx(signed, abs=1e-12)

@@ -304,9 +304,7 @@ def _phrase_pattern(phrases: set[tuple[str, ...]]) -> re.Pattern[str]:
     """Match any of the texts, the longest first, its words joined by anything short: "home owner", "home-owner"."""
     ordered = sorted(phrases, key=lambda words: (-len("".join(words)), words))
     texts = "|".join(r"[\W_]{0,3}".join(map(re.escape, words)) for words in ordered)
-    return re.compile(
-        rf"(?<![^\W_])(?<!\w-)(?:{texts})(?![^\W_])(?!-(?!looking|seeming|appearing)[^\W_])",
-    )
+    return re.compile(rf"(?<![^\W_])(?<!\w-)(?:{texts})(?![^\W_])(?!-(?!looking|seeming|appearing)[^\W_])")
 
 
 def _letter_patterns(letters: dict[str, int], bare: list[str]) -> list[re.Pattern[str]]:

@@ -30,7 +30,8 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
     [(1, None), (None, 'refused')]
     """
     _require(frame, text, question)
-    status = statuses(frame)
+    states = pl.Enum([state.value for state in Status])
+    status = (pl.col("status") if "status" in frame.columns else pl.lit(Status.OK.value)).cast(states)
     code = pl.col(text).cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).fill_null(2**32 - 1)
     if frame[question].dtype in (pl.UInt8, pl.UInt16):  # small numbers tell questions apart as they are
         question_code = pl.col(question).cast(pl.UInt64).fill_null(2**17)
@@ -38,19 +39,17 @@ def parse_column(frame: pl.DataFrame, text: str, question: str, options: Options
         codes = pl.Enum(frame[question].unique().drop_nulls().cast(pl.String))
         place = pl.col(question).cast(pl.String).cast(codes).to_physical()
         question_code = place.cast(pl.UInt64).fill_null(len(codes.categories))
-    states = pl.Enum([state.value for state in Status])
     keyed = frame.select(
         reply=pl.col(text).cast(pl.String),
         asked=pl.col(question),
-        status=status.cast(states),
-        key=(code * 2**31 + question_code * 4 + status.cast(states).to_physical().cast(pl.UInt64).fill_null(3)),
+        status=status,
+        key=(code * 2**31 + question_code * 4 + status.to_physical().cast(pl.UInt64).fill_null(3)),
     )
     distinct = keyed.unique(subset="key", keep="any")
     by_question = options if isinstance(options, Mapping) else dict(enumerate(options))
     parsed = [_parse_reply(by_question, *row) for row in distinct.select("reply", "asked", "status").iter_rows()]
     table = distinct.select("key").with_columns(
-        pl.Series("choice", [p.choice for p in parsed], pl.Int8),
-        pl.Series("na", [p.reason for p in parsed], NA_DTYPE),
+        pl.Series("choice", [p.choice for p in parsed], pl.Int8), pl.Series("na", [p.reason for p in parsed], NA_DTYPE)
     )
     return keyed.select("key").join(table, on="key", how="left", maintain_order="left").select("choice", "na")
 
@@ -98,9 +97,7 @@ def from_probs(frame: pl.DataFrame, probs: str = "probs", *, minimum: float = MI
     )
     valid = pl.col("na").is_null()
     return column.with_columns(na=na.cast(NA_DTYPE)).select(
-        weights=pl.when(valid).then(pl.col("p") / pl.col("mass")),
-        mass=pl.when(~none).then(pl.col("mass")),
-        na="na",
+        weights=pl.when(valid).then(pl.col("p") / pl.col("mass")), mass=pl.when(~none).then(pl.col("mass")), na="na"
     )
 
 

@@ -44,9 +44,7 @@ def parse_forms(
     ).with_columns(pl.col("state", "read", "route", "reason").cast(pl.String))
     settled = (~pl.col("prefilled") & (pl.col("route") != "none")).fill_null(value=False).sum()
     forms = fields.group_by("row", maintain_order=True).agg(
-        na=pl.col("na").first(),
-        weight=settled / (~pl.col("prefilled")).sum(),
-        fields=pl.struct(list(_FIELD)),
+        na=pl.col("na").first(), weight=settled / (~pl.col("prefilled")).sum(), fields=pl.struct(list(_FIELD))
     )
     valid = pl.col("na").is_null()
     encoded = forms.select(

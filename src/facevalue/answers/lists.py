@@ -35,8 +35,7 @@ _HEADING = re.compile(r"^[^,;:\n]{0,120}:\s*")
 _REMARK = re.compile(r"\s*(?::|\s[-–—]\s|\s\(|,|;|\s(?:because|since|as)\s).*$", re.DOTALL)
 _GLOSS = re.compile(r"(?::|\s[-–—]\s).*$")
 _BETWEEN = re.compile(
-    r"\s*(?:[,;•\n、，；]|\s[&/]\s|(?<=\w{3})/(?=\w{3}))\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and|or)\s+",
-    re.IGNORECASE,
+    r"\s*(?:[,;•\n、，；]|\s[&/]\s|(?<=\w{3})/(?=\w{3}))\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and|or)\s+", re.IGNORECASE
 )
 _ARTICLE = re.compile(r"^(?:an?|the|and|or)\s+")
 _SENTENCE = re.compile(

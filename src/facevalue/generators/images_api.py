@@ -121,12 +121,7 @@ class ImagesServer:
 
     def settings(self) -> Mapping[str, Scalar]:
         """Return the endpoint, the model's name there, and the settings that are sent."""
-        return {
-            **self._settings,
-            "api": "openai-images",
-            "endpoint": self._server.url,
-            "model": self._model,
-        }
+        return {**self._settings, "api": "openai-images", "endpoint": self._server.url, "model": self._model}
 
     def findings(self) -> Mapping[str, Scalar]:
         """Say which settings the server did not keep, by its own words or by the bytes that came."""

@@ -59,11 +59,7 @@ class FaceValueModel(ModelAPI):
             raise PrerequisiteError(str(error)) from error
 
     async def generate(
-        self,
-        input: list[ChatMessage],
-        tools: list[ToolInfo],
-        tool_choice: ToolChoice,
-        config: GenerateConfig,
+        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput | tuple[ModelOutput, ModelCall]:
         """Answer; an error of the model is an error of the sample."""
         request = REQUEST.get() or self._request(input, config)

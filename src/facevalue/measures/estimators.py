@@ -115,6 +115,9 @@ class UnitTable:
         numbers = np.zeros(labels.height, dtype=np.uint32)
         texts = labels.select(self._names)[used].cast(pl.String).iter_rows()
         numbers[used] = [self._labels.setdefault(levels, len(self._labels)) for levels in texts]
+        if self.one_of > 1:
+            some = self._is_kept(unit)
+            label, unit, sums = label[some], unit[some], sums[:, some]
         self._pile.append((numbers[label], unit, sums))
         if sum(unit.size for _, unit, _ in self._pile) > self._limit:
             self._add_up(np.arange(len(self._labels)))
@@ -134,21 +137,27 @@ class UnitTable:
 
     def _add_up(self, place: Codes) -> None:
         """Add the pile to the sums, and leave units out where there are too many; labels get these numbers."""
-        label, unit, sums = (np.concatenate(pieces, axis=-1) for pieces in zip(*self._pile, strict=True))
-        label, self._pile = place[label].astype(np.min_scalar_type(len(self._labels))), []
+        label, unit = (np.concatenate([piece[part] for piece in self._pile]) for part in (0, 1))
+        label = place.astype(np.min_scalar_type(len(self._labels)))[label]
         order = pl.Series(unit).arg_sort().to_numpy()  # in less than half of NumPy's time
-        order = order[np.argsort(label[order], kind="stable")]  # of small numbers by radix
+        order = order[np.argsort(label[order], kind="stable")].astype(np.int64)  # of small numbers by radix
         label, unit = label[order], unit[order]
         is_first = np.ones(label.size, dtype=np.bool_)
         is_first[1:] = (label[1:] != label[:-1]) | (unit[1:] != unit[:-1])
-        start = np.flatnonzero(is_first)
-        label, unit = label[start].astype(np.uint32), unit[start]
-        sums = np.stack([np.add.reduceat(column.take(order), start) for column in sums])
-        while (some := unit % np.uint64(self.one_of) == 0).sum() > MOST_ROWS:
+        while np.count_nonzero(is_first) > MOST_ROWS:
             self.one_of *= 2
-        self._pile = [(label[some], unit[some], sums[:, some])]
-        rows = int(some.sum())
-        self._limit = rows + min(max(rows, PILE_ROWS), MOST_ROWS // 4)
+            some = self._is_kept(unit)
+            label, unit, order, is_first = label[some], unit[some], order[some], is_first[some]
+        start = np.flatnonzero(is_first)
+        sums = np.empty((len(self._sums), start.size))
+        for number, total in enumerate(sums):  # one after the other: of millions of cells every copy counts
+            if start.size:
+                np.add.reduceat(np.concatenate([piece[2][number] for piece in self._pile])[order], start, out=total)
+        self._pile = [(label[start].astype(np.uint32), unit[start], sums)]
+        self._limit = start.size + min(max(start.size, PILE_ROWS), MOST_ROWS // 4)
+
+    def _is_kept(self, unit: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        return unit % np.uint64(self.one_of) == 0
 
 
 def in_grains(values: Array) -> Array:

@@ -257,9 +257,7 @@ class Preregistration:
 
 
 def read_preregistration(
-    path: Path,
-    measures: Iterable[str] | None = None,
-    labels: Iterable[str] | None = None,
+    path: Path, measures: Iterable[str] | None = None, labels: Iterable[str] | None = None
 ) -> Preregistration:
     """Read a pre-registration file; the format is at the top of this module.
 
@@ -369,11 +367,7 @@ def _margins(table: object, measures: Sequence[str] | None) -> dict[str, float]:
 
 
 def _family(
-    table: Mapping[str, Any],
-    number: int,
-    alpha: float,
-    measures: Sequence[str] | None,
-    columns: Sequence[str] | None,
+    table: Mapping[str, Any], number: int, alpha: float, measures: Sequence[str] | None, columns: Sequence[str] | None
 ) -> Family:
     name = table.get("name")
     place = f"family {name!r}" if name else f"family {number}"

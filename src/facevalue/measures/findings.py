@@ -162,11 +162,7 @@ def tally_shares(
 
 
 def tally_bounds(
-    scores: Array,
-    group: Codes,
-    ends: Sequence[Bounds],
-    question: Codes,
-    classes: Sequence[Codes],
+    scores: Array, group: Codes, ends: Sequence[Bounds], question: Codes, classes: Sequence[Codes]
 ) -> Bounds:
     """Bounds of the shares of `group_findings`, had the missing answers been given.
 

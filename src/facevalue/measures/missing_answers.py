@@ -26,7 +26,7 @@ from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles
+from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles, sum_by_label
 from facevalue.measures.proportions import groups, level_codes, unit_shares
 from facevalue.measures.terms import MOST_BYTES, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.measures.uncertainty import Estimates
@@ -207,7 +207,7 @@ class MissingAnswers:
         interventions = cells["intervention"].unique(maintain_order=True).to_list() if cells.height else [PLAIN]
         for name in interventions:
             table = EstimateTable(study, model, MISSING_LABELS, None if name == PLAIN else name)
-            of_intervention = cells.filter(pl.col("intervention") == name) if cells.height else cells
+            of_intervention = cells.filter(pl.col("intervention") == name) if len(interventions) > 1 else cells
             if of_intervention.height:
                 _add_estimates(table, of_intervention, self._cells.one_of > 1, self._names)
             tables.append(table.frame())
@@ -241,7 +241,8 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         cells = cells.with_columns(prompt=pl.lit(None, pl.String))
     cells = cells.with_columns(pl.col("unit").rank("dense").alias("(unit)"))
     reasons = [(reason, column) for reason, column in _REASONS if reason is None or cells[column].sum() > 0]
-    overall, grouped = cells.filter(pl.col("dimension").is_null()), cells.drop_nulls("dimension")
+    of_groups = cells.height - cells["dimension"].null_count()
+    grouped, overall = cells[:of_groups], cells[of_groups:]  # cells are in the order of labels, null last
     _add_shares(table, overall, [], reasons, names)
     _add_shares(table, grouped, ["dimension", "group"], reasons, names)
     if cells["prompt"].n_unique() > 1:
@@ -430,16 +431,13 @@ class _Excess:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.weight > 0, np.sqrt(np.maximum(variance, 0.0)) / self.weight, np.nan)
 
-    def _sums(self, labels: npt.NDArray[np.int64]) -> Array:
+    def _sums(self, labels: npt.NDArray[np.integer[Any]]) -> Array:
         """Sums of excess by group, shape (deals, groups, prompts)."""
-        many, groups, items = len(labels), len(self.groups), self.label.size
-        if groups <= _FEW_GROUPS:
-            of_group = (labels[:, None, :] == np.arange(groups)[:, None]).reshape(-1, items)
-            return (of_group.astype(np.float64) @ self.excess).reshape(many, groups, -1)
-        places = (labels + groups * np.arange(many)[:, None]).T.ravel()
-        shape = (many * groups, items)
-        of_group = scipy.sparse.csc_array((np.ones(places.size), places, many * np.arange(items + 1)), shape=shape)
-        return (of_group @ self.excess).reshape(many, groups, -1)
+        groups = len(self.groups)
+        if groups > _FEW_GROUPS:
+            return sum_by_label(labels, groups, self.excess)
+        of_group = (labels[:, None, :] == np.arange(groups)[:, None]).reshape(-1, self.label.size)
+        return (of_group.astype(np.float64) @ self.excess).reshape(len(labels), groups, -1)
 
 
 def _by(place: npt.NDArray[np.int64], values: Array, places: int = 0) -> Array:

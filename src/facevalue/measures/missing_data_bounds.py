@@ -241,17 +241,13 @@ def spread_bounds(bounds: Sequence[Bounds]) -> Bounds:
     group's bounds that vary most.
     """
     low, high = _ends(bounds)
-    seen = np.isfinite(low)
-    k = seen.sum(axis=0)
+    k, has_ends = np.isfinite(low).sum(axis=0), ~np.isnan(low + high)
     values = np.array([b.value for b in bounds])
-    left, right = (
-        -_largest_known(-high),
-        _largest_known(low),
-    )  # the point lies between the lowest upper and the highest lower end
+    left, right = -_largest_known(-high), _largest_known(low)  # between the lowest upper and the highest lower end
     left, right = np.fmin(left, right), np.fmax(left, right)
     for _ in range(60):
         c = (left + right) / 2
-        slope = np.nansum(np.maximum(c - high, 0) - np.maximum(low - c, 0), axis=0)
+        slope = (np.maximum(c - high, 0) - np.maximum(low - c, 0)).sum(axis=0, where=has_ends)
         left, right = np.where(slope < 0, c, left), np.where(slope < 0, right, c)
     point = (left + right) / 2
     apart = np.maximum(np.maximum(low - point, point - high), 0.0)

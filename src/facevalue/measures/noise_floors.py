@@ -12,7 +12,7 @@ could have been missed come from one distribution. A spread (the root of such a 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -253,14 +253,31 @@ class Deals:
             count_labelings(label, block),
         )
 
-    def drawn(self, size: int, rng: np.random.Generator) -> Codes:
+    def drawn(self, size: int, rng: np.random.Generator) -> npt.NDArray[np.integer[Any]]:
         """So many deals, shape (size, items)."""
         draws, out = rng.random((size, self._label.size)), np.empty((size, self._label.size), self._label.dtype)
         for of_block, places in self._places.items():
             order = draws.take(places, axis=1).reshape(size, -1, of_block).argsort(axis=2)
             order += np.arange(0, places.size, of_block)[:, None]
             out[:, places] = self._label[places].take(order.reshape(size, -1))
-        return out.take(self._of_item, axis=1).astype(np.int64)
+        return out.take(self._of_item, axis=1)
+
+
+def sum_by_label(labels: npt.NDArray[np.integer[Any]], size: int, values: Array) -> Array:
+    """Sums of the rows of values by label in each deal, shape (deals, labels, columns).
+
+    `labels`: shape (deals, rows), below `size`.
+
+    Examples
+    --------
+    >>> sum_by_label(np.array([[0, 1, 0]]), 2, np.array([[1.0], [2.0], [4.0]])).ravel().tolist()
+    [5.0, 2.0]
+    """
+    deals, rows = labels.shape
+    places = (labels.T + np.arange(0, size * deals, size)).astype(np.int32).ravel()  # row by row
+    starts = np.arange(0, places.size + 1, deals, dtype=np.int32)
+    members = scipy.sparse.csc_array((np.ones(places.size), places, starts), shape=(size * deals, rows))
+    return np.asarray(members @ values).reshape(deals, size, -1)
 
 
 def null_floor(null: Array, value: npt.ArrayLike, p: npt.ArrayLike) -> Floor:

@@ -36,8 +36,7 @@ UNDEFINED = name_method(IntervalKind.NONE, "cannot be measured without some of t
 NONE_ITSELF = name_method(IntervalKind.NONE, "the estimate itself has none")
 NO_VARIANCE = name_method(IntervalKind.NONE, "the same change whichever group is left out")
 ALL_ALIKE = name_method(
-    IntervalKind.EXACT,
-    "no spread, the same change whichever group is left out: what units that were not seen could do",
+    IntervalKind.EXACT, "no spread, the same change whichever group is left out: what units that were not seen could do"
 )
 _COUNTED = ("value", "n", "clusters")
 REDUCED_COLUMNS = (*_COUNTED, "bound_low", "bound_high", "(bare)")

@@ -105,11 +105,7 @@ def detectable_mean(
 
 
 def clusters_needed(
-    sd: npt.ArrayLike,
-    effect: npt.ArrayLike,
-    alpha: npt.ArrayLike = 0.05,
-    power: float = POWER,
-    most_df: float = np.inf,
+    sd: npt.ArrayLike, effect: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = POWER, most_df: float = np.inf
 ) -> Array:
     """Fewest clusters whose mean difference detects an effect (one-sample or paired).
 

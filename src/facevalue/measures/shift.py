@@ -15,6 +15,7 @@ what the base's noise is like: with no effect, each of them could as well have b
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,20 +51,23 @@ def shift_cells(values: Array, cluster: Codes, rows: Slicing, columns: Slicing, 
 
     `values`: shape (stimuli, scenarios); NaN is missing.
     """
+    seen = ~np.isnan(values)
+    sums, counts = cell_sums((np.where(seen, values, 0.0), seen), cluster, rows, columns, clusters)
+    sizes = np.outer(_sizes(rows), _sizes(columns)).ravel()
+    return ShiftCells(sums, counts, rows.crossed(columns), sizes)
+
+
+def cell_sums(
+    quantities: Sequence[npt.NDArray[Any]], cluster: Codes, rows: Slicing, columns: Slicing, clusters: int
+) -> list[Array]:
+    """Sums of several quantities by cluster and cell, as `shift_cells` has them; none may be missing."""
     total = len(rows) * len(columns)
     nowhere = clusters * total  # values of no cell
     cell = (cluster * total + rows.codes * len(columns))[:, None] + columns.codes
     cell[rows.codes < 0] = nowhere
     cell[:, columns.codes < 0] = nowhere
-    seen = ~np.isnan(values)
-    sums, counts = (
-        np.bincount(cell.ravel(), weights.ravel(), nowhere + 1)[:-1]
-        .reshape(clusters, total)
-        .astype(np.float64, copy=False)
-        for weights in (np.where(seen, values, 0.0), seen)
-    )
-    sizes = np.outer(_sizes(rows), _sizes(columns)).ravel()
-    return ShiftCells(sums, counts, rows.crossed(columns), sizes)
+    sums = (np.bincount(cell.ravel(), values.ravel(), nowhere + 1)[:-1] for values in quantities)
+    return [of_cells.reshape(clusters, total).astype(np.float64, copy=False) for of_cells in sums]
 
 
 def _sizes(cut: Slicing) -> npt.NDArray[np.int64]:

@@ -228,11 +228,6 @@ def change_terms(
     return tuple(
         None
         if term is None or term.unsigned
-        else replace(
-            term,
-            factor=term.factor * factor,
-            less=term.less * factor + float(constant),
-            unsigned=unsigned,
-        )
+        else replace(term, factor=term.factor * factor, less=term.less * factor + float(constant), unsigned=unsigned)
         for term, constant in zip(terms, constants, strict=True)
     )

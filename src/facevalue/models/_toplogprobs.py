@@ -84,12 +84,7 @@ class OptionMass(NamedTuple):
 
 
 def option_probabilities(
-    options: Sequence[Option],
-    positions: Sequence[Position],
-    sampling: Sampling,
-    *,
-    ended: bool,
-    blanks: bool = True,
+    options: Sequence[Option], positions: Sequence[Position], sampling: Sampling, *, ended: bool, blanks: bool = True
 ) -> OptionMass:
     r"""Return the probability that a reply is each option, and how much could not be seen.
 

@@ -327,12 +327,7 @@ def _titles(pack: Sequence[PackedRun]) -> dict[str, str]:
 
 
 def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: set[str], gate: str) -> str:
-    lines = [
-        "# Audit pack",
-        "",
-        _FIRST,
-        "",
-    ]
+    lines = ["# Audit pack", "", _FIRST, ""]
     for member in pack:
         tally = member.tally
         lines.append(

@@ -229,11 +229,7 @@ def _pictures(pictures: pl.DataFrame, file: ListFile) -> dict[str, Any]:
     path_of_list = {"fileObject": {"@id": file.name}, "extract": {"column": "path"}}
     place = {**source, "extract": {"fileProperty": "fullpath"}, "transform": {"regex": "(.+)"}}
     fields: list[dict[str, Any]] = [
-        {
-            **_field(PICTURES, "path", "sc:Text", place),
-            "description": "Where its file is.",
-            "references": path_of_list,
-        },
+        {**_field(PICTURES, "path", "sc:Text", place), "description": "Where its file is.", "references": path_of_list},
         {
             **_field(PICTURES, "content", "sc:ImageObject", {**source, "extract": {"fileProperty": "content"}}),
             "description": "The picture.",

@@ -188,9 +188,7 @@ class Acceptance:
 
 
 def apply_rules(
-    inspections: Inspections,
-    rules: Sequence[PictureRule],
-    rewritten: Callable[[pl.Series], pl.DataFrame] | None = None,
+    inspections: Inspections, rules: Sequence[PictureRule], rewritten: Callable[[pl.Series], pl.DataFrame] | None = None
 ) -> Acceptance:
     """Apply rules: a picture fails with its source, and where a quantity is missing that a rule is about.
 

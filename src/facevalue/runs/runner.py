@@ -47,11 +47,7 @@ _MOST_KINDS = 1_000  # different errors that are counted
 
 
 def run(
-    study: Study,
-    model: Model,
-    folder: Path,
-    settings: RunSettings | None = None,
-    progress: Progress | None = None,
+    study: Study, model: Model, folder: Path, settings: RunSettings | None = None, progress: Progress | None = None
 ) -> RunSummary:
     """Run a study on a model, or go on with a run; the model is not closed.
 

@@ -151,14 +151,7 @@ def _requests(study: Study, items: Sequence[_Item], *, exact: bool) -> Iterator[
     ]
     for trial, (stimulus, item) in enumerate(zip([*stimuli, bare, bare], [*items, *items[:_BARE]], strict=True)):
         yield Request(
-            trial,
-            0,
-            study.draws.seeds[0],
-            stimulus,
-            item.question,
-            study.draws.sampling,
-            exact,
-            study.draws.constrain,
+            trial, 0, study.draws.seeds[0], stimulus, item.question, study.draws.sampling, exact, study.draws.constrain
         )
 
 

@@ -305,11 +305,7 @@ class ReplyTally:
 
 
 def answers(
-    run: StoredRun,
-    tally: ReplyTally | None = None,
-    columns: Sequence[str] = ("text", "probs"),
-    *,
-    at_once: int = ROWS,
+    run: StoredRun, tally: ReplyTally | None = None, columns: Sequence[str] = ("text", "probs"), *, at_once: int = ROWS
 ) -> Iterator[pl.DataFrame]:
     """Understand a run's responses, chunk by chunk, in the order of trials: factors, answers, `reply` and `columns`.
 

@@ -22,7 +22,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.group_means import compare_groups
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, contrast_bounds, shift_bounds, weigh_cells_alike
-from facevalue.measures.shift import ShiftCells, average_shifts, shift_cells
+from facevalue.measures.shift import ShiftCells, average_shifts, cell_sums, shift_cells
 from facevalue.measures.terms import terms_of
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.sets import Sets
@@ -118,9 +118,11 @@ class Shifts:
         base, has_requests = self.sets.base_of, totals[2] > 0
         of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.variation_rows]
 
+        columns = Slicing.whole(of_both.shape[1]) if columns is None else columns
+
         def about(at: npt.NDArray[np.int64]) -> Replies:
-            pictures = [np.where(of_both, total[at], np.nan) for total in totals]
-            return Replies(*(self.cells(rows, columns, values=values).sums for values in pictures))
+            pictures = [np.where(of_both, total[at], 0.0) for total in totals]
+            return Replies(*cell_sums(pictures, self.cluster, rows, columns, len(self.sets.identities)))
 
         return about(base), about(self.sets.variation_rows)
 

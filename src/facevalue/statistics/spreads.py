@@ -18,19 +18,10 @@ from facevalue.measures.group_spread import Spreads, group_tests, variation_stre
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.majority import group_deviation
 from facevalue.measures.missing_data_bounds import Replies, average_bounds, phi_bounds, spread_bounds, weigh_cells_alike
-from facevalue.measures.shift import shift_cells
+from facevalue.measures.shift import cell_sums, shift_cells
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.breakdown import DIMENSION, GROUP, Breakdown, Codes
-from facevalue.statistics.rivals import (
-    PART,
-    SIDE,
-    UNIT,
-    VALUE,
-    answers_about,
-    each_level,
-    shifts_of,
-    unit_means,
-)
+from facevalue.statistics.rivals import PART, SIDE, UNIT, VALUE, answers_about, each_level, shifts_of, unit_means
 from facevalue.statistics.shifts import SEED
 from facevalue.statistics.statistic import Definitions, Forms, PairNames, Score, Unsigned, register, within_form
 
@@ -41,10 +32,7 @@ if TYPE_CHECKING:
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
 
-NOISE = name_method(
-    IntervalKind.INVERSION,
-    "permuted labels or each group's own errors, whichever is wider",
-)
+NOISE = name_method(IntervalKind.INVERSION, "permuted labels or each group's own errors, whichever is wider")
 
 
 @register
@@ -342,6 +330,6 @@ def group_bounds(
         As in `add_spreads`.
     """
     rows, units = Slicing(groups.codes[unit], groups.labels), len(groups.codes)
-    replies = Replies(*weigh_cells_alike([shift_cells(total, unit, rows, items, units).sums for total in totals]))
+    replies = Replies(*weigh_cells_alike(cell_sums(totals, unit, rows, items, units)))
     cells = phi_bounds(replies, poles)
     return [cells.select_rows(at) for at in np.arange(len(groups) * len(items)).reshape(len(groups), -1)]

@@ -21,6 +21,7 @@ Numbers = npt.NDArray[np.int64]
 _ORDER = "(order)"
 _ATTEMPTS = 40
 _PAUSE = 0.05  # seconds
+_TOGETHER = 16  # shards of which the requests are read at once
 
 
 def read_responses(
@@ -78,8 +79,9 @@ def request_trials(folder: Path, last: int, repeats: int) -> npt.NDArray[np.unsi
     """Trials of all stored requests up to a trial, those of the first repeats alone, in order; one for each request."""
     dtype = np.uint32 if (last + 1) * repeats < 2**32 else np.uint64
     pieces = [np.zeros(0, dtype)]
-    for path in shard_paths(folder):
-        rows = scan_stored(folder, 0, last, among=[path]).filter(pl.col("repeat") < repeats)
+    paths = shard_paths(folder)
+    for start in range(0, len(paths), _TOGETHER):
+        rows = scan_stored(folder, 0, last, among=paths[start : start + _TOGETHER]).filter(pl.col("repeat") < repeats)
         key = collected(folder, rows.select(pl.col("trial") * repeats + pl.col("repeat")))["trial"]
         pieces.append(key.to_numpy().astype(dtype))
     keys = np.concatenate(pieces)

@@ -254,9 +254,7 @@ class DiffusersGenerator:
                 _encode_image(image) if status is Status.OK else None,
                 error,
                 self._readers.rewritten_prompt(
-                    request.prompt,
-                    str(self._chosen.get("negative_prompt", "")),
-                    expected=rewrites(kind, self._chosen),
+                    request.prompt, str(self._chosen.get("negative_prompt", "")), expected=rewrites(kind, self._chosen)
                 ),
                 request.seed,
                 self._readers.tokens(request.prompt),

@@ -182,11 +182,7 @@ def stated_facts(kind: type, settings: Mapping[str, Setting]) -> dict[str, Setti
 
 
 def request_arguments(
-    kind: type,
-    fixed: Mapping[str, Any],
-    prompts: Sequence[str],
-    sources: Sequence[Any],
-    size: tuple[int, int] | None,
+    kind: type, fixed: Mapping[str, Any], prompts: Sequence[str], sources: Sequence[Any], size: tuple[int, int] | None
 ) -> dict[str, Any]:
     """Return the arguments of one call for one or several requests.
 

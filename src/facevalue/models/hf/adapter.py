@@ -57,11 +57,7 @@ class HFModel:
         self._path = name.partition("/")[2]
         self._compiled = options.compile
         self.engine = Engine.load(
-            self._path,
-            dtype=options.dtype,
-            device=options.device,
-            threads=options.threads,
-            compile=options.compile,
+            self._path, dtype=options.dtype, device=options.device, threads=options.threads, compile=options.compile
         )
         self.capabilities = CAPABILITIES if self.engine.loaded.sees else replace(CAPABILITIES, images_per_request=0)
         self.engine.rehearse()

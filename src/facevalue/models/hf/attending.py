@@ -327,11 +327,7 @@ def _several(
 
 
 def _attend(
-    queries: "Tensor",
-    keys: "Tensor",
-    values: "Tensor",
-    hidden: "Tensor | None",
-    softcap: float | None,
+    queries: "Tensor", keys: "Tensor", values: "Tensor", hidden: "Tensor | None", softcap: float | None
 ) -> Part:
     """Return a part of attention, not divided yet; what is `hidden` doesn't count."""
     import torch  # noqa: PLC0415

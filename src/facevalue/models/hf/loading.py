@@ -202,12 +202,7 @@ class Loaded:
 
 
 def load_model(
-    path: str,
-    *,
-    dtype: str | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    compile: bool = False,
+    path: str, *, dtype: str | None = None, device: str | None = None, threads: int | None = None, compile: bool = False
 ) -> Loaded:
     """Load a model of a folder or of the hub ("llava-hf/llava-1.5-7b-hf"), with its processor and tokenizer.
 

@@ -8,6 +8,7 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures.estimators import SumTable
 from facevalue.measures.pairs import MOMENT_COLUMNS, SHARE_SUMS, add_sums, balance_choices, pair_sides, sum_moments
+from facevalue.measures.proportions import groups, level_codes
 
 BLOCK = ("gender", "dimension", "contrast")
 STIMULUS = (
@@ -112,9 +113,12 @@ class RoleAnswers:
             if name not in chunk.columns:
                 raise DataError(f"These are not answers of VIGNETTE: the column {name!r} is missing.")
         self._four = self._four or offers_four(chunk)
-        rows = label_answers(self._main(chunk))
+        main = self._main(chunk)
+        rows = label_answers(main)
         self._terms = pl.concat([self._terms, rows.select(_TERMS).unique().cast(pl.String)]).unique()
-        for name, counted in _reduce_pairs(add_sums(rows, _ROW, _ALL)):
+        asked = groups(*(level_codes(main[name]) for name in ("cluster", *ASKED, "about") if name in main.columns))[1]
+        sums = rows.select(*_ROW, *_ALL) if asked.size == rows.height else add_sums(rows, _ROW, _ALL)
+        for name, counted in _reduce_pairs(sums):
             self._sums[name].add(counted)
 
     def tables(self) -> Tables:

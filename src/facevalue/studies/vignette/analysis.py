@@ -84,6 +84,7 @@ def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         for chunk in whole_stimuli(chunks, SHOWN_AS):
             aggregate.add(chunk)
             variants.add(chunk)
+            del chunk  # or its memory would be held while the next is read, and the last while measures are taken
         table = EstimateTable(STUDY, model, LABELS)
         estimate(table, aggregate.tables())
         variants.write(table)
@@ -260,7 +261,7 @@ def _study_order(levels: pl.Series) -> list[str]:
     """Levels of a label in the order of the study's tables, others behind them by their name."""
     order = {"contrast": CONTRASTS, "paradigm": PARADIGMS, "question": [question.name for question in questions()],
              "dimension": [dimension.name for dimension in dimensions()]}.get(levels.name, ())  # fmt: skip
-    names = set(levels.drop_nulls().cast(pl.String))
+    names = set(levels.drop_nulls().unique().cast(pl.String))
     return [*(name for name in dict.fromkeys(order) if name in names), *sorted(names.difference(order))]
 
 

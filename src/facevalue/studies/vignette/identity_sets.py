@@ -6,8 +6,8 @@ matter which of a scene's pictures shows whom. Spread, impact ratios and shortfa
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from facevalue.measures.pairs import frequency_methods, to_array
 from facevalue.measures.uncertainty import Bounds
 
 Codes = npt.NDArray[np.int64]
+Orders = npt.NDArray[np.unsignedinteger[Any]]
 NULL_DRAWS = 1000
 """Of a floor, and of a test at first."""
 MOST_NULL_DRAWS = 20_000
@@ -123,23 +124,19 @@ class Scenes:
         Had nobody been preferred, it would not matter which of a scene's pictures shows whom. All pictures of one
         person as one identity go together.
         """
-        rng = np.random.default_rng(seed)
         scenes, activities = int(self.scene.max()) + 1, int(self.activity.max()) + 1
         crossed = scenes * activities <= 2 * len(self.n)  # scenes have about the same activities
         deal = self._dealt_by_scene(s, scenes, activities) if crossed else self._dealt_by_line(s)
         step = max(1, _BLOCK // max(self.n.size, 2 * activities * self.identities))
-        out = np.empty((draws, self.identities))
-        for start in range(0, draws, step):
-            size = min(step, draws - start)
-            out[start : start + size] = deal(rng.random((size, scenes, self.identities)).argsort(axis=2))
-        return out
+        orders = draw_orders(draws, scenes, self.identities, seed)
+        return np.concatenate([deal(orders[start : start + step]) for start in range(0, draws, step)])
 
-    def _dealt_by_scene(self, s: Array, scenes: int, activities: int) -> Callable[[Codes], Array]:
+    def _dealt_by_scene(self, s: Array, scenes: int, activities: int) -> Callable[[Orders], Array]:
         """From deals of the shape (deals, scenes, identities) to frequencies; a scene's activities move as one."""
         answers = np.zeros((scenes, self.identities, 2, activities))
         answers[self.scene, :, 0, self.activity], answers[self.scene, :, 1, self.activity] = self.n, s
 
-        def deal(order: Codes) -> Array:
+        def deal(order: Orders) -> Array:
             sums = answers[0].take(order[:, 0], axis=0)
             for scene in range(1, scenes):
                 sums += answers[scene].take(order[:, scene], axis=0)
@@ -147,11 +144,11 @@ class Scenes:
 
         return deal
 
-    def _dealt_by_line(self, s: Array) -> Callable[[Codes], Array]:
+    def _dealt_by_line(self, s: Array) -> Callable[[Orders], Array]:
         """The same where each scene has activities of its own."""
         first = np.arange(0, self.n.size, self.identities)[:, None, None]
 
-        def deal(order: Codes) -> Array:
+        def deal(order: Orders) -> Array:
             place = first + np.ascontiguousarray(order.transpose(1, 2, 0))[self.scene]  # (lines, identities, deals)
             return self.selection_frequencies(self.n.take(place), s.take(place)).T
 
@@ -161,6 +158,17 @@ class Scenes:
     def smallest_p(self) -> float:
         """Smallest p of a test by dealing: all deals that only rename identities look alike."""
         return float(np.exp(-scipy.special.gammaln(self.identities + 1) * (self.count - 1)))
+
+
+@lru_cache(maxsize=16)
+def draw_orders(draws: int, scenes: int, identities: int, seed: int) -> Orders:
+    """Orders of the identities in each scene; kept between calls, as most questions have the same scenes."""
+    rng, out = np.random.default_rng(seed), np.empty((draws, scenes, identities), np.min_scalar_type(identities))
+    step = max(1, _BLOCK // (scenes * identities))
+    for start in range(0, draws, step):
+        orders = out[start : start + step]
+        orders[:] = rng.random(orders.shape).argsort(axis=2)
+    return out
 
 
 def _frequencies(options: Array, chosen: Array, *, axis: int) -> Array:

@@ -25,6 +25,7 @@ BOTH, NONE = "both", "none"
 """Options of identity questions besides the two people (A.3); the released code writes both with a capital."""
 _ORDERS = np.array(list(permutations(range(4))), dtype=np.int8)
 _DISTRACTORS = 3
+_TOGETHER = 1024  # rows whose draws fit a processor's cache
 _LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
 _ROLES = tuple(f"role_{code}" for code in range(4))
 _PERSON, _ACTIVITIES = ("gender", "dimension", "identity"), ("activity", "activity_1", "activity_2")
@@ -209,13 +210,18 @@ class Offers:
         numbers = np.array([self._number[name] for name in self._activities])
         code = np.full(len(self._number) + 1, -1)
         code[numbers] = np.arange(size)
-        with np.errstate(over="ignore"):
-            draws = mix(np.add.outer(key, np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
-        for place in code[pictured].T:
-            draws[place >= 0] |= self._similar[place[place >= 0]].astype(np.uint64) << np.uint64(63)
-        chosen = np.argpartition(draws, _DISTRACTORS, axis=1)[:, :_DISTRACTORS]
-        ranked = np.take_along_axis(chosen, np.argsort(np.take_along_axis(draws, chosen, 1), axis=1), 1)
-        return numbers[ranked]
+        left_out = np.vstack([self._similar, np.zeros((1, size), bool)]).astype(np.uint64) << np.uint64(63)
+        wrong = np.empty((key.size, _DISTRACTORS), dtype=np.int64)
+        for start in range(0, key.size, _TOGETHER):
+            rows = slice(start, start + _TOGETHER)
+            with np.errstate(over="ignore"):
+                draws = mix(np.add.outer(key[rows], np.arange(1, size + 1, dtype=np.uint64))) >> np.uint64(1)
+            for place in code[pictured[rows]].T:
+                draws |= left_out[place]
+            for smallest in wrong[rows].T:
+                smallest[:] = draws.argmin(axis=1)
+                draws[np.arange(smallest.size), smallest] = np.iinfo(np.uint64).max
+        return numbers[wrong]
 
 
 def to_texts(texts: Sequence[str], numbers: Codes, names: Sequence[str]) -> pl.DataFrame:

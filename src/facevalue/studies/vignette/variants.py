@@ -35,6 +35,7 @@ from facevalue.measures.proportions import score_p
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import (
     STIMULUS,
+    VARIANT,
     Main,
     add_weights,
     asked_about,
@@ -56,6 +57,8 @@ _KEEP = (
     *("cluster", "paradigm", "question", "about", "trait", "valence", "prompt", "repeat", "wording", "reference"),
     *("shown", "mass", "listed_first", "left_first", *_SHARES),
 )
+_LEFT_OUT = {"dimension", "contrast", "question", "about", "trait", "valence", "prompt", "repeat"}
+"""Columns that are of no use where no variants are compared."""
 _CELL = ("paradigm", "contrast", "dimension", "question", "identity")
 _STRATA = (*_CELL, "activity", *UNIT_COLUMNS)
 _UNITS = ("stratum", "unit_1", "unit_2")
@@ -90,7 +93,8 @@ class Variants:
         """Take in a chunk of whole pairs."""
         self._four = self._four or offers_four(chunk)
         self._stimulus = [name for name in STIMULUS if name in chunk.columns]
-        frame = chunk.select(*self._stimulus, *(name for name in _KEEP if name in chunk.columns))
+        left_out = set() if any(name in chunk.columns for name in VARIANT) else _LEFT_OUT
+        frame = chunk.select(n for n in (*STIMULUS, *_KEEP) if n in chunk.columns and n not in left_out)
         frame = complete(frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String)))
         frame = frame.with_columns(person_shown(1), person_shown(2), stratum="gender")
         self._add(_places(self._main(frame)))

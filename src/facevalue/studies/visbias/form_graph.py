@@ -424,10 +424,9 @@ def shift_graph(
     frame = pl.DataFrame(labels, schema=dict.fromkeys(labels, pl.String))
     values = {name: np.concatenate(columns[name]) if columns else np.empty(0) for name in _NUMBERS}
     filled = frame.with_columns(pl.Series(name, column, _NUMBERS[name]) for name, column in values.items())
-    return filled.with_columns(
-        method=pl.lit(CHI_SQUARED_INVERSION),
-        above=pl.col("value") > KL_THRESHOLD,
-    ).sort("value", "attribute", "choice", "outcome", descending=[True, False, False, False])
+    return filled.with_columns(method=pl.lit(CHI_SQUARED_INVERSION), above=pl.col("value") > KL_THRESHOLD).sort(
+        "value", "attribute", "choice", "outcome", descending=[True, False, False, False]
+    )
 
 
 _NUMBERS: dict[str, type[pl.DataType]] = {
