@@ -18,7 +18,7 @@ from facevalue.measures.cluster_bootstrap import (
     floor_from,
     only_values,
 )
-from facevalue.measures.permutation import sum_by_label
+from facevalue.measures.noise_floors import sum_by_label
 from facevalue.measures.uncertainty import Floor, no_floor
 
 Codes = npt.NDArray[np.int64]
