@@ -15,7 +15,8 @@ from facevalue.protocol.study import LeftOut
 from facevalue.runs.run_facts import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
-from facevalue.store.manifest import MAX_BYTES, without_none
+from facevalue.store.journal import store_left_over
+from facevalue.store.manifest import MAX_BYTES, read_manifest, without_none
 from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
@@ -283,7 +284,10 @@ def run_place(audit: Path | str, name: str) -> Path | str:
 
 def _has_begun(run: Path | str) -> bool:
     if isinstance(run, Path):
-        return (run / MANIFEST).is_file() and bool(shard_paths(run))
+        if (run / MANIFEST).is_file():
+            store_left_over(run, read_manifest(run).id)
+            return bool(shard_paths(run))
+        return False
     with suppress(RunError):  # a folder that is not there
         objects = Objects.at(run)
         return read_run(objects, missing=True) is not None and bool(listed_units(objects))

@@ -29,6 +29,7 @@ from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
+from facevalue.store.journal import store_left_over
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, request_trials
@@ -193,6 +194,7 @@ class StoredRun:
         try:
             folder = bring(place) if isinstance(place, str) else run_of(place)
             facts = check_folder(folder)
+            store_left_over(folder, facts.id)
         except RunError:
             check_one_run(place)
             raise

@@ -147,6 +147,11 @@ class RunManifest:
     question: nothing is shown, or the model says of itself what it sees."""
 
     @property
+    def repeats(self) -> int:
+        """Requests of each trial, re-asks left out."""
+        return 1 if self.exact else len(self.seeds)
+
+    @property
     def tokens(self) -> tuple[int, int]:
         """Tokens of all prompts and of all replies, those of the check of its sight among them."""
         sight = self.sight or Sight()

@@ -136,6 +136,13 @@ def count_drawn(folder: Path) -> int:
     return int(collected(folder, scan_responses(folder).filter(sampled).select(pl.len())).item())
 
 
+def count_replied(folder: Path, repeats: int) -> int:
+    """Count the requests that have a reply, valid or not, re-asks left out. `repeats`: of a trial."""
+    replied = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
+    rows = scan_responses(folder).filter(replied).select(pl.len())
+    return int(collected(folder, rows).item()) if shard_paths(folder) else 0
+
+
 def commonest_failure(folder: Path) -> str:
     """Most frequent error of the requests that failed and were not answered since; empty if none failed."""
     failed = scan_responses(folder).filter(pl.col("status") == "error", pl.col("error").is_not_null())
