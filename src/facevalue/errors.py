@@ -49,10 +49,22 @@ class UnknownNameError(FaceValueError):
         names = sorted(set(known))
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
-        near = [n for n in names if n.startswith(f"{name}.")][:2] or [n for n in names if n.lower() in near]
+        near = [n for n in names if n.startswith(f"{name}.")] or [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        listed = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.{why and f' {why}'}")
+        more = f" and {len(names) - 40} more" if len(names) > 40 else ""
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {list_names(names[:40])}{more}.{why and f' {why}'}")
+
+
+def list_names(names: Iterable[str]) -> str:
+    """List names, each in quotes where one of them holds a comma; "none" if there are none.
+
+    Examples
+    --------
+    >>> list_names(["tokens", "words"]), list_names(["words", "words, as published"]), list_names([])
+    ('tokens, words', "'words', 'words, as published'", 'none')
+    """
+    names = list(names)
+    return ", ".join(map(repr, names) if any("," in name for name in names) else names) or "none"
 
 
 class DataError(FaceValueError):

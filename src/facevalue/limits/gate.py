@@ -266,6 +266,11 @@ class _Measured:
         measures = [definitions[key] for key in keys]
         if "versus" in limit.labels:
             measures = [change_of(measure) for measure in measures]
+        if (limit.findings is None or limit.detects is not None) and len({measure.unit for measure in measures}) > 1:
+            scores = (f'"{m.key}" ({m.unit})' for m in definitions.values() if m.name == limit.measure)
+            raise limit.error(
+                f"{limit.measure} has scores in several units: write one as the measure: {', '.join(scores)}."
+            )
         _check_reach(limit, dict.fromkeys(measures))
         of = [self.run, self.baseline] if limit.of_change else [self.run]
         is_incomplete = any(run is not None and run.facts.end is None for run in of) and not limit.allows_incomplete
@@ -416,11 +421,7 @@ def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
 
 
 def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
-    """Refuse limits that no value can lie beyond, as of shares in percent, and limits in several units."""
-    units = {measure.score: measure.unit for measure in measures}
-    if (limit.findings is None or limit.detects is not None) and len({*units.values()}) > 1:
-        listed = ", ".join(f"{score} ({unit})" for score, unit in units.items())
-        raise limit.error(f'{limit.measure} is of several scores: say which, as where = {{score = "NAME"}}: {listed}.')
+    """Refuse limits that no value can lie beyond, as of shares in percent."""
     for measure in measures:
         low, high = measure.limits
         if math.isinf(low) or math.isinf(high):
