@@ -357,7 +357,7 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
     """Row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in by:
-        table.add_column(name)
+        table.add_column(name.replace("_", " "))
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right", overflow="fold")
     blocks = [block for _, block in rows.group_by(by, maintain_order=True)] if by else [rows] if rows.height else []
@@ -402,6 +402,7 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
         if labels
     )
     heading_who = declared.person_labels[-1] if declared.person_labels else ", ".join(who_labels)
+    heading_who = heading_who.replace("_", " ")
     heads = [(heading_who, "who"), *([("asked", "asked")] if question_labels else [])]
     levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS
@@ -415,14 +416,14 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
         table.add_column(heading)
     if side_by_side:
         for level in levels:
-            table.add_column(level or "all", justify="right")
+            table.add_column((level or "all").replace("_", " "), justify="right")
         keys = [name for name in declared.cells if name != facet]
         for _, row_cells in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
             by = {row[facet]: _cell(row, agreement, marks) for row in row_cells.iter_rows(named=True)}
             table.add_row(*(escape(row_cells[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
     if facet:
-        table.add_column(facet)
+        table.add_column(facet.replace("_", " "))
     table.add_column("", justify="right")
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):
