@@ -198,7 +198,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 723,
-    all_lines: 147_484,
+    all_lines: 147_470,
     largest_folder: 78,
     # Ten statistics are classes; what still does their work for the four other studies goes with
     # them, and the three figures below 1,172, 811 and 4,670 again.

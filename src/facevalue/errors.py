@@ -43,6 +43,8 @@ class UnknownNameError(FaceValueError):
     --------
     >>> str(UnknownNameError("study", "stylistcbias", ["stylisticbias", "vignette"]))
     "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
+    >>> str(UnknownNameError("score", "words", ["tokens", "tokens, as published"]))
+    "Unknown score 'words'. Known: 'tokens', 'tokens, as published'."
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
@@ -51,20 +53,9 @@ class UnknownNameError(FaceValueError):
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
         near = [n for n in names if n.startswith(f"{name}.")] or [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        more = f" and {len(names) - 40} more" if len(names) > 40 else ""
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {list_names(names[:40])}{more}.{why and f' {why}'}")
-
-
-def list_names(names: Iterable[str]) -> str:
-    """List names, each in quotes where one of them holds a comma; "none" if there are none.
-
-    Examples
-    --------
-    >>> list_names(["tokens", "words"]), list_names(["words", "words, as published"]), list_names([])
-    ('tokens, words', "'words', 'words, as published'", 'none')
-    """
-    names = list(names)
-    return ", ".join(map(repr, names) if any("," in name for name in names) else names) or "none"
+        quoted = [repr(n) if "," in "".join(names) else n for n in names]
+        listed = ", ".join(quoted[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.{why and f' {why}'}")
 
 
 class DataError(FaceValueError):

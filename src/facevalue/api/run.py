@@ -232,15 +232,9 @@ class Run:
 
     @check_arguments
     def plot(
-        self,
-        measure: str,
-        by: str | Sequence[str] = (),
-        where: Mapping[str, str] | None = None,
-        *,
-        rows: int = 40,
-        margins: Mapping[str, float] | None = None,
-        others: Sequence["Run"] = (),
-    ) -> "altair.TopLevelMixin":
+        self, measure: str, by: str | Sequence[str] = (), where: Mapping[str, str] | None = None, *, rows: int = 40,
+        margins: Mapping[str, float] | None = None, others: Sequence["Run"] = (),
+    ) -> "altair.TopLevelMixin":  # fmt: skip
         """Draw a measure as an Altair chart: values, both intervals, noise and verdict, as the report has them.
 
         Thick is the interval of the row, thin the one at the level at which the report judges it, shaded what lies

@@ -336,7 +336,7 @@ def _also(agreement: RunAgreement) -> Shown:
             for low, high in (("low", "high"), ("page_low", "page_high"))
         )
         word = writing(unit).word or writing(unit).sign
-        rows.append((row["measure"], ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
+        rows.append((row["measure"].replace("_", " "), ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
     columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
@@ -397,7 +397,11 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     facet, question_labels = declared.beside, declared.question_labels or declared.within
     columns = {"who": who_labels, "asked": question_labels}
     cells = cells.with_columns(
-        pl.concat_str(*labels, separator=" " if name == "who" else ", ", ignore_nulls=True).alias(name)
+        pl.concat_str(
+            (pl.col(label).str.replace_all("_", " ") for label in labels),
+            separator=" " if name == "who" else ", ",
+            ignore_nulls=True,
+        ).alias(name)
         for name, labels in columns.items()
         if labels
     )

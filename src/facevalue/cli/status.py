@@ -117,24 +117,15 @@ def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:
     stored = run.counts.ok + run.counts.refused + run.counts.truncated
     state, process = _driver(status)
     return StatusDocument(
-        run=objects.url,
-        study=run.study,
-        model=run.model,
-        state=state,
-        complete=run.end is not None,
-        completed_at=run.end,
-        enough=run.enough,
-        replies=stored if answered is None else round(answered),
-        requests=run.counts.requests,
-        process=process,
-        units=len(listed_units(objects)),
-        answers_per_second=_number(status, "answers_per_second"),
-        cost=_number(status, "cost"),
+        run=objects.url, study=run.study, model=run.model, state=state, complete=run.end is not None,
+        completed_at=run.end, enough=run.enough, replies=stored if answered is None else round(answered),
+        requests=run.counts.requests, process=process, units=len(listed_units(objects)),
+        answers_per_second=_number(status, "answers_per_second"), cost=_number(status, "cost"),
         units_given_up=None if given_up is None else round(given_up),
         workers_by_node=_counts(status.get("workers_by_node")),
         failures_by_node=_counts(status.get("failures_by_node")),
         units_lost_by_node=_counts(status.get("units_lost_by_node")),
-    )
+    )  # fmt: skip
 
 
 def _driver(status: Mapping[str, object]) -> tuple[Literal["running", "silent", "stopped"], str]:
@@ -168,23 +159,16 @@ def _of_folder(folder: Path) -> StatusDocument:
         else:
             state, process = "running", str(error).partition(". ")[0] + "."
     return StatusDocument(
-        run=str(folder),
-        study=run.study,
-        model=run.model,
-        state=state,
-        complete=run.end is not None,
-        completed_at=run.end,
-        enough=run.enough,
-        replies=count_replied(folder, run.repeats),
-        requests=run.counts.requests,
-        process=process,
-    )
+        run=str(folder), study=run.study, model=run.model, state=state, complete=run.end is not None,
+        completed_at=run.end, enough=run.enough, replies=count_replied(folder, run.repeats),
+        requests=run.counts.requests, process=process,
+    )  # fmt: skip
 
 
 def _lines(status: StatusDocument) -> Iterator[str]:
     yield f"{status.run}: {status.study} on {status.model}"
     share = status.replies / status.requests if status.requests else 1.0
-    units = "" if status.units is None else f", {status.units:,} units stored"
+    units = "" if status.units is None else f", {status.units:,} {'unit' if status.units == 1 else 'units'} stored"
     yield f"{status.replies:,}/{status.requests:,} requests ({share:.0%}){units}"
     if status.enough:
         yield status.enough

@@ -44,13 +44,7 @@ def sampled_units(cluster: str) -> str:
 
 
 def count_units(count: float, cluster: str) -> str:
-    """A number of sampled units with their name.
-
-    Examples
-    --------
-    >>> count_units(1, "identity"), count_units(1_200.4, "image")
-    ('1 face', '1,200 images')
-    """
+    """A number of sampled units with their name: "1 face", "1,200 images"."""
     return f"{count:,.0f} {sampled_units(cluster)}".removesuffix("s" if round(count) == 1 else "")
 
 

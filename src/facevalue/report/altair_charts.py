@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError, list_names
+from facevalue.errors import DataError, DependencyError, SettingError, UnknownNameError
 from facevalue.measures.definitions import split_key
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
@@ -99,7 +99,7 @@ def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mappin
     scores = rows["score"].unique(maintain_order=True).to_list()
     if "score" not in where and None not in scores:  # of several, that without a name is of the answers themselves
         if len(scores) > 1:
-            listed = list_names(scores)
+            listed = ", ".join(map(repr, scores))
             raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {listed}.")
         where = {"score": scores[0], **where}
     if "score" in where and where["score"] not in scores:

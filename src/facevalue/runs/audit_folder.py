@@ -380,15 +380,11 @@ def _document(record: AuditRecord) -> dict[str, Any]:
 
 def _parse_record(document: Mapping[str, Any]) -> AuditRecord:
     return AuditRecord(
-        model=str(document["model"]),
-        studies=tuple(map(_study, document.get("study", ()))),
+        model=str(document["model"]), studies=tuple(map(_study, document.get("study", ()))),
         left_out=tuple(LeftOut(str(table["study"]), str(table["why"])) for table in document.get("left_out", ())),
-        settings=dict(document["settings"]),
-        budget=str(document["budget"]),
-        started=_time(document["started"]),
-        planned=bool(document["planned"]),
-        ended=_time(document["ended"]) if "ended" in document else None,
-    )
+        settings=dict(document["settings"]), budget=str(document["budget"]), started=_time(document["started"]),
+        planned=bool(document["planned"]), ended=_time(document["ended"]) if "ended" in document else None,
+    )  # fmt: skip
 
 
 def _study(table: Mapping[str, Any]) -> AuditedStudy:
@@ -396,15 +392,10 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
     if name != run_name(name) or name in ("", ".", ".."):
         raise ValueError(f"{name!r} is not the name of a run")
     return AuditedStudy(
-        name,
-        str(table["study"]),
-        dict(table["options"]),
-        int(table["pilot"]),
-        sample=int(table["sample"]) if "sample" in table else None,
-        digest=str(table.get("digest", "")),
-        dealt=int(table.get("dealt", 0)),
-        stopped=str(table.get("stopped", "")),
-    )
+        name, str(table["study"]), dict(table["options"]), int(table["pilot"]),
+        sample=int(table["sample"]) if "sample" in table else None, digest=str(table.get("digest", "")),
+        dealt=int(table.get("dealt", 0)), stopped=str(table.get("stopped", "")),
+    )  # fmt: skip
 
 
 def _time(value: object) -> datetime:

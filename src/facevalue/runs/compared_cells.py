@@ -318,13 +318,9 @@ def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin
 
 
 def cell_differences(
-    study: Study,
-    tables: tuple[pl.DataFrame, pl.DataFrame],
-    without: Iterable[Deletion],
-    units: SharedUnits,
-    besides: pl.DataFrame | None = None,
-    definitions: Sequence[Measure] = (),
-) -> Differences:
+    study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], without: Iterable[Deletion], units: SharedUnits,
+    besides: pl.DataFrame | None = None, definitions: Sequence[Measure] = (),
+) -> Differences:  # fmt: skip
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measures, compared = comparable(study, tables)
     first_cells, second_cells = (cells_of(table, compared, measures) for table in tables)
@@ -373,15 +369,9 @@ def family_of(measures: Sequence[Measure]) -> str:
 
 
 def enter_cells(
-    table: EstimateTable,
-    changes: ChangeSet,
-    measure: Measure,
-    versus: str,
-    family: str,
-    within: Sequence[str] = (),
-    *,
-    added: Mapping[str, str] = MappingProxyType({}),
-) -> None:
+    table: EstimateTable, changes: ChangeSet, measure: Measure, versus: str, family: str, within: Sequence[str] = (),
+    *, added: Mapping[str, str] = MappingProxyType({}),
+) -> None:  # fmt: skip
     """Enter the changes of all cells of a measure into a table of estimates.
 
     Parameters

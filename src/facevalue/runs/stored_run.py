@@ -178,13 +178,9 @@ class StoredRun:
 
     @classmethod
     def open(
-        cls,
-        place: Path | str,
-        judge: Judge | None = None,
-        pictures: Path | None = None,
-        protocol: Protocol | None = None,
-        bring: Callable[[str], Path] = mirror_run,
-    ) -> "StoredRun":
+        cls, place: Path | str, judge: Judge | None = None, pictures: Path | None = None,
+        protocol: Protocol | None = None, bring: Callable[[str], Path] = mirror_run,
+    ) -> "StoredRun":  # fmt: skip
         """Open a run folder, or the run under a URL; what is new of the latter is brought here first.
 
         `bring`: what brings it, and says into which folder. A folder with pictures that were made stands for the run
@@ -250,13 +246,9 @@ def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
 
 
 def _study(
-    facts: RunManifest,
-    manifest: pl.DataFrame,
-    judge: Judge | None,
-    scores: Sequence[Scores],
-    protocol: Protocol | None,
-    place: Path | str,
-) -> Study:
+    facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, scores: Sequence[Scores],
+    protocol: Protocol | None, place: Path | str,
+) -> Study:  # fmt: skip
     """The study of a run, with its interventions."""
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:
@@ -307,11 +299,7 @@ class ReplyTally:
 
 
 def answers(
-    run: StoredRun,
-    tally: ReplyTally | None = None,
-    columns: Sequence[str] = ("text", "probs"),
-    *,
-    at_once: int = ROWS,
+    run: StoredRun, tally: ReplyTally | None = None, columns: Sequence[str] = ("text", "probs"), *, at_once: int = ROWS
 ) -> Iterator[pl.DataFrame]:
     """Understand a run's responses, chunk by chunk, in the order of trials: factors, answers, `reply` and `columns`.
 

@@ -43,13 +43,9 @@ def read_responses(
 
 
 def scan_responses(
-    folder: Path,
-    first: int | None = None,
-    last: int | None = None,
-    *,
-    timed: bool = False,
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False,
     among: Sequence[Path] | None = None,
-) -> pl.LazyFrame:
+) -> pl.LazyFrame:  # fmt: skip
     """The same as a lazy frame, for more than fits into memory or for a few columns of it; `timed`, with `at`, too.
 
     `among`: shards that hold all that is looked for, where that is known; all by default.
@@ -99,14 +95,9 @@ def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
 
 
 def scan_stored(
-    folder: Path,
-    first: int | None = None,
-    last: int | None = None,
-    *,
-    timed: bool = False,
-    among: Sequence[Path] | None = None,
-    columns: Collection[str] | None = None,
-) -> pl.LazyFrame:
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False,
+    among: Sequence[Path] | None = None, columns: Collection[str] | None = None,
+) -> pl.LazyFrame:  # fmt: skip
     """Every stored row in the order of storing, requests stored twice included.
 
     `columns`: those that are used of what is scanned, where not all are: others of a run that is read in place are not
