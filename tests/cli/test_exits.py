@@ -150,9 +150,9 @@ def test_what_is_checked_by_another_command_says_which(facevalue: Command) -> No
         pack.mkdir() if not pack.suffix else pack.write_bytes(b"")
     Path("folder/SHA256SUMS").write_text("")
     for command in ("verify", "status", "measure"):
-        for pack in ("folder", "a.zip"):
-            outcome = facevalue(command, pack)
-            assert f"is a pack, not the folder of a run: `facevalue pack --verify {pack}` checks it." in outcome.err
+        for name in ("folder", "a.zip"):
+            outcome = facevalue(command, name)
+            assert f"is a pack, not the folder of a run: `facevalue pack --verify {name}` checks it." in outcome.err
     Path("run").mkdir()
     Path("run/run.toml").write_text("")
     assert "`facevalue verify run` checks it" in facevalue("pack", "--verify", "run").err

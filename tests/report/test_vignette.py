@@ -102,8 +102,8 @@ def test_the_answer_names_both_ends_and_counts_the_rest() -> None:
 
 def test_perceptions_are_no_finer_breakdown_of_decisions() -> None:
     """They are asked by questions of their own, so that they are told beside decisions, and called so."""
-    assert "Perceptions" in page_of_two().text
-    assert "Perceptions by dimension" not in page_of_two().text
+    assert "model-a: perceptions" in page_of_two().text
+    assert "perceptions by dimension" not in page_of_two().text
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
