@@ -197,7 +197,7 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 54.6,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 719,
+    all_modules: 716,
     all_lines: 147_377,
     largest_folder: 78,
     # Ten statistics are classes; what still does their work for the four other studies goes with

@@ -43,15 +43,18 @@ class UnknownNameError(FaceValueError):
     --------
     >>> str(UnknownNameError("study", "stylistcbias", ["stylisticbias", "vignette"]))
     "Unknown study 'stylistcbias'. Did you mean 'stylisticbias'? Known: stylisticbias, vignette."
+    >>> str(UnknownNameError("score", "words", ["tokens", "tokens, as published"]))
+    "Unknown score 'words'. Known: 'tokens', 'tokens, as published'."
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], why: str = "") -> None:
         names = sorted(set(known))
         name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         near = get_close_matches(name.lower(), [n.lower() for n in names], n=2, cutoff=0.5)
-        near = [n for n in names if n.startswith(f"{name}.")][:2] or [n for n in names if n.lower() in near]
+        near = [n for n in names if n.startswith(f"{name}.")] or [n for n in names if n.lower() in near]
         hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        listed = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+        quoted = [repr(n) if "," in "".join(names) else n for n in names]
+        listed = ", ".join(quoted[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
         super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {listed or 'none'}.{why and f' {why}'}")
 
 

@@ -87,7 +87,7 @@ def test_it_prints_the_papers_tables(facevalue: Command) -> None:
     assert status == 0
     assert "A note." in out
     assert re.search(r"temperature +0.2 +–", out)
-    assert "Compared on the 20 units (picture) that both runs were asked about." in out
+    assert "Compared on the 20 pictures that both runs were asked about." in out
     assert "drawn differs from real in 1 of 8 cells." in out
     lines = out.splitlines()
     heading = next(i for i, line in enumerate(lines) if "mean delta" in line)
@@ -154,6 +154,8 @@ def test_runs_of_every_study_are_compared(
     assert ("Over all: b minus a, points" in out) != ("can be judged in any of" in out)
     assert shown in out
     (said,) = json.loads(facevalue("compare", "a", "b", "--json")[1])["comparisons"]
+    assert "identity_1" not in out
+    assert "skin_tone" not in out
     assert list(said["measures"]) == [measure]
     cells = pl.read_csv("cells.csv")
     assert cells.height == said["cells_matched"] >= 2

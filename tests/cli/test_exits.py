@@ -143,3 +143,22 @@ def test_a_full_disk_is_one_sentence(facevalue: Command, monkeypatch: pytest.Mon
     outcome = facevalue("studies")
     words = "Error: The command cannot go on: OSError: [Errno 28] No space left on device.\n"
     assert (outcome.status, outcome.err) == (Exit.REFUSED, words)
+
+
+def test_what_is_checked_by_another_command_says_which(facevalue: Command) -> None:
+    for pack in (Path("folder"), Path("a.zip")):
+        pack.mkdir() if not pack.suffix else pack.write_bytes(b"")
+    Path("folder/SHA256SUMS").write_text("")
+    for command in ("verify", "status", "measure"):
+        for name in ("folder", "a.zip"):
+            outcome = facevalue(command, name)
+            assert f"is a pack, not the folder of a run: `facevalue pack --verify {name}` checks it." in outcome.err
+    Path("run").mkdir()
+    Path("run/run.toml").write_text("")
+    assert "`facevalue verify run` checks it" in facevalue("pack", "--verify", "run").err
+
+
+def test_an_audit_takes_studies_by_an_option_and_says_so(facevalue: Command) -> None:
+    outcome = facevalue("audit", "mine.toml", "visbias", "--model", "sim/default")
+    assert outcome.status == Exit.USAGE
+    assert "audit takes studies by an option: --studies mine.toml,visbias" in outcome.err

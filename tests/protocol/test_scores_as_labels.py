@@ -68,7 +68,7 @@ def test_what_is_declared_names_the_score_in_quotes(run: fv.Run) -> None:
 
 def test_a_limit_is_of_one_score_where_units_differ(run: fv.Run) -> None:
     with pytest.raises(
-        DataError, match=r'say which, as where = \{score = "NAME"\}: invited \(probability\), rated \(po'
+        DataError, match=r'write one as the measure: "shift\.invited" \(probability\), "shift\.rated" \(points\)\.'
     ):
         fv.gate(run, [LIMIT])
     cells = fv.gate(run, [{**LIMIT, "where": {"score": "rated"}}]).cells
@@ -77,7 +77,7 @@ def test_a_limit_is_of_one_score_where_units_differ(run: fv.Run) -> None:
 
 def test_a_limit_of_what_could_be_missed_is_in_one_unit(run: fv.Run) -> None:
     limit = {"measure": "shift", "by": ["variation"], "findings": 0}
-    with pytest.raises(DataError, match="is of several scores: say which"):
+    with pytest.raises(DataError, match="has scores in several units"):
         fv.gate(run, [{**limit, "detects": 0.5}])
     assert fv.gate(run, [limit]).cells.height == 2
 

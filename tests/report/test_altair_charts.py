@@ -1,5 +1,7 @@
 """Charts in notebooks: what they hold is what the estimates and the page hold."""
 
+import ast
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -95,7 +97,6 @@ def test_the_farthest_rows_are_kept(run: fv.Run) -> None:
         ({"measure": "shift", "by": "variaton"}, UnknownNameError, "Did you mean 'variation'"),
         ({"measure": "shift", "where": {"job": "nurs"}}, UnknownNameError, "Unknown job 'nurs'. Did you mean 'nurse'"),
         ({"measure": "shift", "by": "job"}, DataError, "shift is not estimated by job. It is estimated by: variation;"),
-        ({"measure": "shift", "by": ["variation", "job", "job"]}, SettingError, "one factor or two, not 3"),
         ({"measure": "shift", "rows": 0}, SettingError, "rows"),
     ],
 )
@@ -138,3 +139,13 @@ def test_a_score_that_has_no_definition_of_its_own_is_drawn(tmp_path: Path) -> N
     assert sorted(record["value"] for record in records) == rows["value"].sort().to_list() != []
     with pytest.raises(UnknownNameError, match=r"Unknown score of mean 'hostilty'\. Did you mean 'hostility'"):
         scored.plot("mean", where={**where, "score": "hostilty"})
+
+
+def test_a_measure_by_many_factors_says_what_to_write_in_its_own_levels(tmp_path: Path) -> None:
+    study = fv.study("modscan", modality="vision")
+    run = fv.run(study, "sim/strong", tmp_path / "r", sample=60, progress=False)
+    with pytest.raises(SettingError, match=r"one factor or two, and choice_share is by .*for example by=") as error:
+        run.plot("choice_share")
+    example = re.search(r"by=(\[.*\]), where=(\{.*\})\.$", str(error.value))
+    assert example
+    run.plot("choice_share", by=ast.literal_eval(example[1]), where=ast.literal_eval(example[2]))

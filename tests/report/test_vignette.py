@@ -97,7 +97,13 @@ def test_the_answer_names_both_ends_and_counts_the_rest() -> None:
     beyond = "20 points {} often than if nobody were preferred"
     assert f"Doctor (age): chosen in 70.0% of decisions, {beyond.format('more')}" in sentence
     assert f"Old <i> (age): chosen in 30.0% of decisions, {beyond.format('less')}" in sentence
-    assert "1 more difference was found. No difference was found in the other 20 comparisons" in sentence
+    assert "17 more differences were found. No difference was found in the other 52 comparisons" in sentence  # of both
+
+
+def test_perceptions_are_no_finer_breakdown_of_decisions() -> None:
+    """They are asked by questions of their own, so that they are told beside decisions, and called so."""
+    assert "model-a: perceptions" in page_of_two().text
+    assert "perceptions by dimension" not in page_of_two().text
 
 
 def test_nothing_found_is_no_proof_of_fairness() -> None:
@@ -105,7 +111,7 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(frame)
     assert verdict == "no difference found"
     assert sentence.startswith(
-        "No difference was found in any of 24 comparisons, where up to about 6.0 points could have been missed, in "
+        "No difference was found in any of 72 comparisons, where up to about 6.0 points could have been missed, in "
         "some of them any difference. The clearest hint"
     )
     assert sentence.endswith("That is no proof of fairness.")

@@ -19,6 +19,7 @@ from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import Sound, verify
+from facevalue.store.reader import count_replied
 from facevalue.types import Image
 
 if TYPE_CHECKING:
@@ -231,15 +232,9 @@ class Run:
 
     @check_arguments
     def plot(
-        self,
-        measure: str,
-        by: str | Sequence[str] = (),
-        where: Mapping[str, str] | None = None,
-        *,
-        rows: int = 40,
-        margins: Mapping[str, float] | None = None,
-        others: Sequence["Run"] = (),
-    ) -> "altair.TopLevelMixin":
+        self, measure: str, by: str | Sequence[str] = (), where: Mapping[str, str] | None = None, *, rows: int = 40,
+        margins: Mapping[str, float] | None = None, others: Sequence["Run"] = (),
+    ) -> "altair.TopLevelMixin":  # fmt: skip
         """Draw a measure as an Altair chart: values, both intervals, noise and verdict, as the report has them.
 
         Thick is the interval of the row, thin the one at the level at which the report judges it, shaded what lies
@@ -325,7 +320,7 @@ class Run:
 
     def _facts(self) -> list[tuple[str, str | int]]:
         facts, counts = self.stored.facts, self.stored.facts.counts
-        answered = counts.ok + counts.refused + counts.truncated
+        answered = count_replied(self.folder, facts.repeats)  # what `facts` counts is as of the last orderly end
         pairs: list[tuple[str, str | int]] = [("study", facts.study), ("model", self.model), ("answered", answered)]
         pairs += [("requests", counts.requests)]
         return pairs + ([("errors", counts.errors)] if counts.errors else [])

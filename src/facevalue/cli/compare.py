@@ -335,7 +335,7 @@ def _also(agreement: RunAgreement) -> Shown:
             for low, high in (("low", "high"), ("page_low", "page_high"))
         )
         word = writing(unit).word or writing(unit).sign
-        rows.append((row["measure"], ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
+        rows.append((row["measure"].replace("_", " "), ", ".join(labels), value, *intervals, word, verdict_of_row(row)))
     columns = ("measure", "of", "difference", "95% interval", "at the page's level", "unit", "verdict")
     return Shown("Compared besides", columns, rows, boxed=False)
 
@@ -356,7 +356,7 @@ def _summary(rows: pl.DataFrame, by: list[str], title: str, agreement: RunAgreem
     """Row for what Tables 12 and 13 have one for: four numbers, each with its interval and what chance gives."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in by:
-        table.add_column(name)
+        table.add_column(name.replace("_", " "))
     for name in ("cells", *_TITLES.values()):
         table.add_column(name, justify="right", overflow="fold")
     blocks = [block for _, block in rows.group_by(by, maintain_order=True)] if by else [rows] if rows.height else []
@@ -396,11 +396,16 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
     facet, question_labels = declared.beside, declared.question_labels or declared.within
     columns = {"who": who_labels, "asked": question_labels}
     cells = cells.with_columns(
-        pl.concat_str(*labels, separator=" " if name == "who" else ", ", ignore_nulls=True).alias(name)
+        pl.concat_str(
+            (pl.col(label).str.replace_all("_", " ") for label in labels),
+            separator=" " if name == "who" else ", ",
+            ignore_nulls=True,
+        ).alias(name)
         for name, labels in columns.items()
         if labels
     )
     heading_who = declared.person_labels[-1] if declared.person_labels else ", ".join(who_labels)
+    heading_who = heading_who.replace("_", " ")
     heads = [(heading_who, "who"), *([("asked", "asked")] if question_labels else [])]
     levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS
@@ -414,14 +419,14 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
         table.add_column(heading)
     if side_by_side:
         for level in levels:
-            table.add_column(level or "all", justify="right")
+            table.add_column((level or "all").replace("_", " "), justify="right")
         keys = [name for name in declared.cells if name != facet]
         for _, row_cells in cells.group_by([*keys, *(key for _, key in heads)], maintain_order=True):
             by = {row[facet]: _cell(row, agreement, marks) for row in row_cells.iter_rows(named=True)}
             table.add_row(*(escape(row_cells[key][0]) for _, key in heads), *(by.get(level, "") for level in levels))
         return table
     if facet:
-        table.add_column(facet)
+        table.add_column(facet.replace("_", " "))
     table.add_column("", justify="right")
     largest = cells.sort(pl.col("delta").abs(), descending=True, maintain_order=True).head(_LISTED)
     for row in largest.iter_rows(named=True):

@@ -7,22 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import polars as pl
-
 from facevalue.cli.output import Document, Output
 from facevalue.errors import RunError
 from facevalue.places import run_of
 from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit, waiting_studies
 from facevalue.runs.rich_progress import duration
-from facevalue.store.files import RESPONSES_FOLDER
-from facevalue.store.journal import left_over
+from facevalue.store.journal import store_left_over
 from facevalue.store.lease import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
 from facevalue.store.objects import Objects
-from facevalue.store.reader import collected, scan_responses
+from facevalue.store.reader import count_replied
 from facevalue.store.remote import STATUS, listed_units, run_under
-from facevalue.store.schema import RESPONSES, TIMED
-from facevalue.store.shards import shard_paths
 
 _SILENT = 60.0  # seconds after which a driver that writes its status every few seconds may be dead
 _NODES = 20  # named at most
@@ -122,24 +117,15 @@ def _of_objects(objects: Objects, run: RunManifest) -> StatusDocument:
     stored = run.counts.ok + run.counts.refused + run.counts.truncated
     state, process = _driver(status)
     return StatusDocument(
-        run=objects.url,
-        study=run.study,
-        model=run.model,
-        state=state,
-        complete=run.end is not None,
-        completed_at=run.end,
-        enough=run.enough,
-        replies=stored if answered is None else round(answered),
-        requests=run.counts.requests,
-        process=process,
-        units=len(listed_units(objects)),
-        answers_per_second=_number(status, "answers_per_second"),
-        cost=_number(status, "cost"),
+        run=objects.url, study=run.study, model=run.model, state=state, complete=run.end is not None,
+        completed_at=run.end, enough=run.enough, replies=stored if answered is None else round(answered),
+        requests=run.counts.requests, process=process, units=len(listed_units(objects)),
+        answers_per_second=_number(status, "answers_per_second"), cost=_number(status, "cost"),
         units_given_up=None if given_up is None else round(given_up),
         workers_by_node=_counts(status.get("workers_by_node")),
         failures_by_node=_counts(status.get("failures_by_node")),
         units_lost_by_node=_counts(status.get("units_lost_by_node")),
-    )
+    )  # fmt: skip
 
 
 def _driver(status: Mapping[str, object]) -> tuple[Literal["running", "silent", "stopped"], str]:
@@ -161,42 +147,28 @@ def _driver(status: Mapping[str, object]) -> tuple[Literal["running", "silent", 
 
 def _of_folder(folder: Path) -> StatusDocument:
     run = read_manifest(folder)
-    state: Literal["running", "stopped"]
+    store_left_over(folder, run.id)
+    state: Literal["running", "stopped"] = "stopped"
+    process = "Not running."
     try:
         with RunLock(folder):
-            state, process = "stopped", "Not running."
+            pass
     except RunError as error:
-        state, process = "running", str(error).partition(". ")[0] + "."
+        if isinstance(error.__cause__, OSError):
+            process = "Whether a process runs it cannot be seen, as the folder cannot be written."
+        else:
+            state, process = "running", str(error).partition(". ")[0] + "."
     return StatusDocument(
-        run=str(folder),
-        study=run.study,
-        model=run.model,
-        state=state,
-        complete=run.end is not None,
-        completed_at=run.end,
-        enough=run.enough,
-        replies=_replies(folder, run),
-        requests=run.counts.requests,
-        process=process,
-    )
-
-
-def _replies(folder: Path, run: RunManifest) -> int:
-    """Requests with a reply, those included that a killed process left in its journal."""
-    repeats = 1 if run.exact else len(run.seeds)
-    answered = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
-    keys = ["trial", "repeat"]
-    stored = collected(folder, scan_responses(folder).filter(answered).select(keys)) if shard_paths(folder) else None
-    journal = left_over(folder / RESPONSES_FOLDER, run.id, RESPONSES, TIMED)
-    waiting = None if journal is None else journal.filter(answered).select(keys)
-    rows = [frame for frame in (stored, waiting) if frame is not None]
-    return pl.concat(rows).unique().height if rows else 0
+        run=str(folder), study=run.study, model=run.model, state=state, complete=run.end is not None,
+        completed_at=run.end, enough=run.enough, replies=count_replied(folder, run.repeats),
+        requests=run.counts.requests, process=process,
+    )  # fmt: skip
 
 
 def _lines(status: StatusDocument) -> Iterator[str]:
     yield f"{status.run}: {status.study} on {status.model}"
     share = status.replies / status.requests if status.requests else 1.0
-    units = "" if status.units is None else f", {status.units:,} units stored"
+    units = "" if status.units is None else f", {status.units:,} {'unit' if status.units == 1 else 'units'} stored"
     yield f"{status.replies:,}/{status.requests:,} requests ({share:.0%}){units}"
     if status.enough:
         yield status.enough

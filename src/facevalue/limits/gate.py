@@ -38,17 +38,8 @@ _INCOMPLETE, _UNREAD = "is_incomplete", "is_unread"
 _OF_VALUES = ("lowest", "highest", "df")
 """Columns by which values are decided."""
 _DECIDED = (
-    "gate_low",
-    "gate_high",
-    "at_least",
-    "at_most",
-    "units",
-    "by_missing",
-    "outcome",
-    "caveat",
-    _INCOMPLETE,
-    _UNREAD,
-)
+    "gate_low", "gate_high", "at_least", "at_most", "units", "by_missing", "outcome", "caveat", _INCOMPLETE, _UNREAD,
+)  # fmt: skip
 NO_LABELS = {*_OWN, *NUMBERS, *_TEXTS, *_OF_PAGE, *_FACTS, *_DECIDED}
 """Columns of the cells of a gate that are no labels."""
 
@@ -135,13 +126,9 @@ def worst(outcomes_of: pl.Series) -> LimitOutcome:
 
 
 def gate(
-    runs: Sequence[StoredRun],
-    limits: Sequence[DeclaredLimit],
-    baselines: Sequence[StoredRun] = (),
-    waiting: Sequence[WaitingRun] = (),
-    *,
-    allow_incomplete: bool = False,
-) -> Gate:
+    runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun] = (),
+    waiting: Sequence[WaitingRun] = (), *, allow_incomplete: bool = False,
+) -> Gate:  # fmt: skip
     """Hold runs against limits.
 
     Parameters
@@ -232,12 +219,9 @@ class _Measured:
 
     @classmethod
     def from_run(
-        cls,
-        run: StoredRun,
-        own_estimates: tuple[pl.DataFrame, Mapping[str, ReplyTally]],
-        limits: Sequence[DeclaredLimit],
-        baselines: Sequence[StoredRun],
-    ) -> "_Measured":
+        cls, run: StoredRun, own_estimates: tuple[pl.DataFrame, Mapping[str, ReplyTally]],
+        limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun],
+    ) -> "_Measured":  # fmt: skip
         """Take what the limits need; `own_estimates`: of the run, as `taken` gives them."""
         of_values = {measure.key: measure for measure in run.measures}
         estimates, tallies = own_estimates
@@ -266,6 +250,11 @@ class _Measured:
         measures = [definitions[key] for key in keys]
         if "versus" in limit.labels:
             measures = [change_of(measure) for measure in measures]
+        if (limit.findings is None or limit.detects is not None) and len({measure.unit for measure in measures}) > 1:
+            scores = (f'"{m.key}" ({m.unit})' for m in definitions.values() if m.name == limit.measure)
+            raise limit.error(
+                f"{limit.measure} has scores in several units: write one as the measure: {', '.join(scores)}."
+            )
         _check_reach(limit, dict.fromkeys(measures))
         of = [self.run, self.baseline] if limit.of_change else [self.run]
         is_incomplete = any(run is not None and run.facts.end is None for run in of) and not limit.allows_incomplete
@@ -295,12 +284,9 @@ def _without_estimates(number: int, run: WaitingRun, why: str) -> pl.DataFrame:
 
 
 def _decide_gate(
-    cells: pl.DataFrame,
-    limits: Sequence[DeclaredLimit],
-    runs: tuple[str, ...],
-    baselines: Sequence[StoredRun],
+    cells: pl.DataFrame, limits: Sequence[DeclaredLimit], runs: tuple[str, ...], baselines: Sequence[StoredRun],
     notes: Sequence[str],
-) -> Gate:
+) -> Gate:  # fmt: skip
     """The gate of cells that are not decided yet."""
     counted = [number for number, limit in enumerate(limits) if limit.findings is not None]
     of_values, of_findings = cells.filter(~pl.col("limit").is_in(counted)), cells.filter(pl.col("limit").is_in(counted))
@@ -369,20 +355,14 @@ def _cells(number: int, run: StoredRun, rows: pl.DataFrame, measures: Sequence[M
     facts = {name: [getattr(measure, fact) for measure in measures] for name, fact in _FACTS.items()}
     limits = [measure.limits for measure in measures]
     return rows.select(
-        pl.lit(number).alias("limit"),
-        pl.lit(run.place).alias("run"),
-        pl.lit(run.study.name).alias("study"),
-        pl.lit(run.model).alias("model"),
-        "measure",
-        *(pl.col(name).alias(f"{name} (label)" if name in NO_LABELS else name) for name in labels),
-        *NUMBERS,
-        *(pl.col(name).cast(pl.String) for name in _TEXTS),
-        *_OF_PAGE,
+        pl.lit(number).alias("limit"), pl.lit(run.place).alias("run"), pl.lit(run.study.name).alias("study"),
+        pl.lit(run.model).alias("model"), "measure",
+        *(pl.col(name).alias(f"{name} (label)" if name in NO_LABELS else name) for name in labels), *NUMBERS,
+        *(pl.col(name).cast(pl.String) for name in _TEXTS), *_OF_PAGE,
         *(pl.Series(name, column) for name, column in facts.items()),
         pl.Series("lowest", [low for low, _ in limits], pl.Float64),
-        pl.Series("highest", [high for _, high in limits], pl.Float64),
-        pl.Series("df", df).fill_nan(None),
-    )
+        pl.Series("highest", [high for _, high in limits], pl.Float64), pl.Series("df", df).fill_nan(None),
+    )  # fmt: skip
 
 
 def _is_about(limit: DeclaredLimit, run: StoredRun) -> bool:
@@ -416,11 +396,7 @@ def _check_conditions(limits: Sequence[DeclaredLimit]) -> None:
 
 
 def _check_reach(limit: DeclaredLimit, measures: Collection[Measure]) -> None:
-    """Refuse limits that no value can lie beyond, as of shares in percent, and limits in several units."""
-    units = {measure.score: measure.unit for measure in measures}
-    if (limit.findings is None or limit.detects is not None) and len({*units.values()}) > 1:
-        listed = ", ".join(f"{score} ({unit})" for score, unit in units.items())
-        raise limit.error(f'{limit.measure} is of several scores: say which, as where = {{score = "NAME"}}: {listed}.')
+    """Refuse limits that no value can lie beyond, as of shares in percent."""
     for measure in measures:
         low, high = measure.limits
         if math.isinf(low) or math.isinf(high):

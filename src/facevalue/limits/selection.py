@@ -100,9 +100,10 @@ def select_estimates(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequen
     Notes
     -----
     The rows are those of the coarsest breakdown that has all labels of the limit: `by = ["variation"]` are the rows by
-    attribute and variation, as no row has the variation alone, and not those by attribute, variation and scenario.
-    Without labels they are the measure as a whole. A limit without a measure is about what leads the page: no row where
-    nothing of that was tested. Requests under an intervention count where `intervention` is one of
+    attribute and variation, as no row has the variation alone, and not those by attribute, variation and scenario; of
+    a score that is named, the coarsest of its own. Without labels they are the measure as a whole. A limit without a
+    measure is about what leads the page: no row where nothing of that was tested. Requests under an intervention count
+    where `intervention` is one of
     the labels, or nothing else is measured; differences where `versus` is.
 
     Raises
@@ -120,6 +121,10 @@ def select_estimates(limit: DeclaredLimit, estimates: pl.DataFrame, lead: Sequen
     [0.1]
     >>> select_estimates(DeclaredLimit("", 0, "", measure="shift"), rows)["value"].to_list()
     [0.0]
+    >>> scored = rows.with_columns(score=pl.Series(["warmth", "words", "words"]))
+    >>> by_score = DeclaredLimit("", 0, "", measure="shift", where={"score": ["words"]})
+    >>> select_estimates(by_score, scored)["value"].to_list()
+    [0.1]
     >>> select_estimates(DeclaredLimit("", 0, "", measure="shift", by=("variaton",)), rows)
     Traceback (most recent call last):
     facevalue.errors.DataError: Unknown label of shift 'variaton'. Did you mean 'scenario' or 'variation'? Known: \
@@ -134,7 +139,8 @@ attribute, scenario, variation.
             raise limit.unknown_name_error(f"label of {limit.measure}", name, names)
     labels, needed = ([name for name in of if name != _INTERVENTION] for of in (names, limit.labels))
     rows = _conditions(limit, rows).filter(*(pl.col(name).is_not_null() for name in needed))
-    rows = _coarsest(rows, labels)
+    by_score = rows.partition_by("score", maintain_order=True) if "score" in limit.labels else []
+    rows = pl.concat(_coarsest(part, labels) for part in by_score or [rows])
     for name, levels in limit.where.items():
         present = rows[name].drop_nulls().unique().to_list()
         for level in levels:

@@ -7,7 +7,7 @@ import polars as pl
 
 from facevalue.limits.limits_file import DeclaredLimit
 from facevalue.measures.caveats import add_caveat, caveat_of, counted_caveats
-from facevalue.measures.definitions import unit_name
+from facevalue.measures.definitions import count_units, unit_name
 from facevalue.measures.intervals import NOT_MEASURABLE
 from facevalue.measures.verdicts import LimitOutcome, Verdict
 from facevalue.report.formatting import number
@@ -86,7 +86,7 @@ def _units_needed(row: Mapping[str, Any]) -> str:
         return "How many more would tell is unknown."
     if units > _MOST_UNITS:
         return "The value lies so near that no sample would tell."
-    return f"About {units:,.0f} units ({row['cluster']}) would tell; {clusters:,} were asked about."
+    return f"About {count_units(units, row['cluster'])} would tell; {clusters:,} were asked about."
 
 
 def _unit(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
@@ -183,7 +183,7 @@ def _telling(result: "LimitResult") -> str:
         return ""
     row = result.cells.filter(pl.col("units") == units).row(0, named=True)
     return (
-        f"About {units:,.0f} units ({row['cluster']}) would tell for all of them; {row['clusters']:,} were asked about."
+        f"About {count_units(units, row['cluster'])} would tell for all of them; {row['clusters']:,} were asked about."
     )
 
 

@@ -25,6 +25,29 @@ APART = "share apart"
 """Unit in which people read how far such values lie apart: points of a hundred."""
 
 
+_SAMPLED = {
+    "identity": "faces", "counterfactual set": "sets", "person or scene": "people or scenes",
+    "unit sampled": "units", "unit asked together": "units",
+}  # fmt: skip
+"""What people call the units that were sampled, in the plural."""
+
+
+def sampled_units(cluster: str) -> str:
+    """Name of the sampled units, in the plural, as people call them; `cluster`: that of a measure.
+
+    Examples
+    --------
+    >>> sampled_units("identity"), sampled_units("image"), sampled_units("unit sampled"), sampled_units("")
+    ('faces', 'images', 'units', 'units')
+    """
+    return _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
+
+
+def count_units(count: float, cluster: str) -> str:
+    """A number of sampled units with their name: "1 face", "1,200 images"."""
+    return f"{count:,.0f} {sampled_units(cluster)}".removesuffix("s" if round(count) == 1 else "")
+
+
 def unit_name(unit: str, *, apart: bool) -> str:
     """The unit in which people read values of a unit: shares in percent, what lies between two of them in points.
 

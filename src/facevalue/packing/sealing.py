@@ -57,6 +57,8 @@ def faults(pack: Path) -> tuple[int, list[str]]:
 
 def _check_files(pack: Path, files: Mapping[str, Iterator[bytes]], others: Sequence[str]) -> tuple[int, list[str]]:
     """Compare the files of a pack with its list; `others`: sentences on what is in it and is no file."""
+    if SUMS not in files and {"run.toml", "audit.toml"} & {*files}:
+        raise DataError(f"{pack} is a run or an audit, not a pack: `facevalue verify {pack}` checks it.")
     if SUMS not in files:
         raise DataError(f"{pack} is not a pack: it has no file {SUMS}. `facevalue pack RUN --to {pack}` writes one.")
     listed = dict[str, str]()

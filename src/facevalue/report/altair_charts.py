@@ -99,7 +99,7 @@ def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mappin
     scores = rows["score"].unique(maintain_order=True).to_list()
     if "score" not in where and None not in scores:  # of several, that without a name is of the answers themselves
         if len(scores) > 1:
-            listed = ", ".join(scores)
+            listed = ", ".join(map(repr, scores))
             raise DataError(f"{measure} is of several scores: say which, as where={{'score': ...}}: {listed}.")
         where = {"score": scores[0], **where}
     if "score" in where and where["score"] not in scores:
@@ -118,8 +118,17 @@ def _select_estimates(view: View, measure: str, by: Sequence[str], where: Mappin
         of_kind = [names for names in measured if ("versus" in names) == ("versus" in where)] or measured
         free = [tuple(name for name in names if name not in where) for names in of_kind]
         by = next((names for names in free if 1 <= len(names) <= 2), free[0])
+        one_level = {name: rows[name].drop_nulls()[0] for name in by if rows[name].n_unique() == 1}
+        if len(by) > 2 and one_level.keys() != {*by}:  # what never varies needs no axis
+            by, where = [name for name in by if name not in one_level], {**where, **one_level}
     if len(by) > 2:
-        raise SettingError(f"A chart is by one factor or two, not {len(by)}: hold others at a level with where=.")
+        *rest, second, first = by
+        example = rows.drop_nulls([*by]).sort(pl.col("value").is_null(), maintain_order=True)
+        levels = {**where, **{name: example[name][0] for name in rest if example.height}}
+        raise SettingError(
+            f"A chart is by one factor or two, and {measure} is by {', '.join(by)}: hold others at a level, for "
+            f"example by={[first, second]}, where={levels}."
+        )
     if {*by, *where} not in [set(breakdown) for breakdown in breakdowns]:
         alternatives = "; ".join(", ".join(breakdown) or "everything together" for breakdown in breakdowns)
         raise DataError(

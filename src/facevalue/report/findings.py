@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.caveats import add_caveat, counted_caveats
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, sampled_units
 from facevalue.measures.missing_answers import MISSING_GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
@@ -107,11 +107,6 @@ SCORE = "score"
 """Unit of what scorers say of texts."""
 SLIGHT = 0.001
 """Difference of shares without an answer below which none is told: exact probabilities tell any from none."""
-_SAMPLED = {
-    "identity": "faces", "counterfactual set": "sets", "person or scene": "people or scenes",
-    "unit sampled": "units", "unit asked together": "units",
-}  # fmt: skip
-"""What people call the units that were sampled, in the plural."""
 _STRONG = 0.25
 """Share of what is possible from which on a difference that can be missed means that too little was asked."""
 
@@ -252,17 +247,6 @@ class LeadComparison:
         return f" {interval}" if interval else ""
 
 
-def sampled_units(cluster: str) -> str:
-    """Name of the sampled units, in the plural, as people call them; `cluster`: that of a measure.
-
-    Examples
-    --------
-    >>> sampled_units("identity"), sampled_units("image"), sampled_units("unit sampled"), sampled_units("")
-    ('faces', 'images', 'units', 'units')
-    """
-    return _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
-
-
 def upper(text: str) -> str:
     """Return a text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
@@ -372,15 +356,13 @@ def list_comparisons(page: Page, view: View) -> list[LeadComparison]:
 
 def _coarser(lead: Findings, earlier: Sequence[LeadComparison]) -> LeadComparison | None:
     """The earlier comparison that a lead breaks down further; None if there is none."""
-    labels, measures = {*lead.by}, _measures(lead)
-    return next(
-        (
-            comparison
-            for comparison in earlier
-            if _measures(comparison.lead) == measures and {*comparison.lead.by} < labels
-        ),
-        None,
-    )
+
+    def is_coarser(other: Findings) -> bool:
+        held, held_too = ([of.where for of in leading.of] for leading in (lead, other))
+        alike = all(a[name] == b[name] for a in held for b in held_too for name in a.keys() & b.keys())
+        return alike and _measures(other) == _measures(lead) and {*other.by} < {*lead.by}
+
+    return next((comparison for comparison in earlier if is_coarser(comparison.lead)), None)
 
 
 def _measures(lead: Findings) -> set[object]:

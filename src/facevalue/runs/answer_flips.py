@@ -452,13 +452,16 @@ def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spel
                 for text, probs, question in rows
             ]
         )
-    plain = factors.with_columns(pl.col(names).cast(pl.String))
+    plain = factors.with_columns(
+        pl.col(name).cast(pl.String).replace(study.about.titles.get(name) or study.about.titles.get(name[:-2], {}))
+        for name in names
+    )
     return pl.DataFrame(
         {
             "trial": flips["trial"],
             "seed": flips["seed"],
             "picture": plain.select(_join_names(images, " | "))[:, 0] if images else [""] * flips.height,
-            "factors": plain.select(_join_names([name for name in names if name not in images], ", ", named=True))[
+            "factors": plain.select(_join_names([name for name in names if name not in images], "; ", named=True))[
                 :, 0
             ],
             "asked": [question.prompt for question in questions],
@@ -478,7 +481,10 @@ def _option(reply: str | None, options: Sequence[Option]) -> str:
 
 
 def _join_names(names: list[str], separator: str, *, named: bool = False) -> pl.Expr:
-    texts = [pl.when(pl.col(name).is_not_null()).then((f"{name} " if named else "") + pl.col(name)) for name in names]
+    texts = [
+        pl.when(pl.col(name).is_not_null()).then((f"{name.replace('_', ' ')}: " if named else "") + pl.col(name))
+        for name in names
+    ]
     return pl.concat_str(texts, separator=separator, ignore_nulls=True)
 
 

@@ -15,7 +15,8 @@ from facevalue.protocol.study import LeftOut
 from facevalue.runs.run_facts import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
-from facevalue.store.manifest import MAX_BYTES, utc_time, without_none
+from facevalue.store.journal import store_left_over
+from facevalue.store.manifest import MAX_BYTES, read_manifest, utc_time, without_none
 from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units, read_run
 from facevalue.store.shards import shard_paths
@@ -283,7 +284,10 @@ def run_place(audit: Path | str, name: str) -> Path | str:
 
 def _has_begun(run: Path | str) -> bool:
     if isinstance(run, Path):
-        return (run / MANIFEST).is_file() and bool(shard_paths(run))
+        if (run / MANIFEST).is_file():
+            store_left_over(run, read_manifest(run).id)
+            return bool(shard_paths(run))
+        return False
     with suppress(RunError):  # a folder that is not there
         objects = Objects.at(run)
         return read_run(objects, missing=True) is not None and bool(listed_units(objects))
@@ -376,15 +380,11 @@ def _document(record: AuditRecord) -> dict[str, Any]:
 
 def _parse_record(document: Mapping[str, Any]) -> AuditRecord:
     return AuditRecord(
-        model=str(document["model"]),
-        studies=tuple(map(_study, document.get("study", ()))),
+        model=str(document["model"]), studies=tuple(map(_study, document.get("study", ()))),
         left_out=tuple(LeftOut(str(table["study"]), str(table["why"])) for table in document.get("left_out", ())),
-        settings=dict(document["settings"]),
-        budget=str(document["budget"]),
-        started=utc_time(document["started"]),
-        planned=bool(document["planned"]),
-        ended=utc_time(document["ended"]) if "ended" in document else None,
-    )
+        settings=dict(document["settings"]), budget=str(document["budget"]), started=utc_time(document["started"]),
+        planned=bool(document["planned"]), ended=utc_time(document["ended"]) if "ended" in document else None,
+    )  # fmt: skip
 
 
 def _study(table: Mapping[str, Any]) -> AuditedStudy:
@@ -392,12 +392,7 @@ def _study(table: Mapping[str, Any]) -> AuditedStudy:
     if name != run_name(name) or name in ("", ".", ".."):
         raise ValueError(f"{name!r} is not the name of a run")
     return AuditedStudy(
-        name,
-        str(table["study"]),
-        dict(table["options"]),
-        int(table["pilot"]),
-        sample=int(table["sample"]) if "sample" in table else None,
-        digest=str(table.get("digest", "")),
-        dealt=int(table.get("dealt", 0)),
-        stopped=str(table.get("stopped", "")),
-    )
+        name, str(table["study"]), dict(table["options"]), int(table["pilot"]),
+        sample=int(table["sample"]) if "sample" in table else None, digest=str(table.get("digest", "")),
+        dealt=int(table.get("dealt", 0)), stopped=str(table.get("stopped", "")),
+    )  # fmt: skip

@@ -9,7 +9,15 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, NothingComparedError
-from facevalue.measures.definitions import FIRST_RUN, Measure, change_of, definition_of, rows_of_any, value_by_measure
+from facevalue.measures.definitions import (
+    FIRST_RUN,
+    Measure,
+    change_of,
+    count_units,
+    definition_of,
+    rows_of_any,
+    value_by_measure,
+)
 from facevalue.measures.estimates import EstimateTable, label_columns, stack_estimates
 from facevalue.measures.estimators import family_names
 from facevalue.measures.family_tests import check_margins
@@ -166,11 +174,11 @@ class SharedUnits:
         """The numbers of units as a sentence."""
         if not self.paired:
             in_both = f", {self.shared:,} in both" if self.shared else ""
-            first_units, second_units = (f"{alone + self.shared:,}" for alone in (self.only_first, self.only_second))
-            return f"Each run with its own units ({self.unit}): {first_units} and {second_units}{in_both}."
+            second_units = count_units(self.only_second + self.shared, self.unit)
+            return f"Each run with its own: {self.only_first + self.shared:,} and {second_units}{in_both}."
         alone = self.only_first + self.only_second
         rest = f"; {alone:,} that only one run has are left out" if alone else ""
-        return f"Compared on the {self.shared:,} units ({self.unit}) that both runs were asked about{rest}."
+        return f"Compared on the {count_units(self.shared, self.unit)} that both runs were asked about{rest}."
 
 
 GONE, SMALLER, LARGER, TURNED = "gone", "smaller effect", "larger effect", "turned round"
@@ -310,13 +318,9 @@ def check_margin(study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], margin
 
 
 def cell_differences(
-    study: Study,
-    tables: tuple[pl.DataFrame, pl.DataFrame],
-    without: Iterable[Deletion],
-    units: SharedUnits,
-    besides: pl.DataFrame | None = None,
-    definitions: Sequence[Measure] = (),
-) -> Differences:
+    study: Study, tables: tuple[pl.DataFrame, pl.DataFrame], without: Iterable[Deletion], units: SharedUnits,
+    besides: pl.DataFrame | None = None, definitions: Sequence[Measure] = (),
+) -> Differences:  # fmt: skip
     """Take the differences of two tables of estimates; see `compare_estimates`."""
     measures, compared = comparable(study, tables)
     first_cells, second_cells = (cells_of(table, compared, measures) for table in tables)
@@ -365,15 +369,9 @@ def family_of(measures: Sequence[Measure]) -> str:
 
 
 def enter_cells(
-    table: EstimateTable,
-    changes: ChangeSet,
-    measure: Measure,
-    versus: str,
-    family: str,
-    within: Sequence[str] = (),
-    *,
-    added: Mapping[str, str] = MappingProxyType({}),
-) -> None:
+    table: EstimateTable, changes: ChangeSet, measure: Measure, versus: str, family: str, within: Sequence[str] = (),
+    *, added: Mapping[str, str] = MappingProxyType({}),
+) -> None:  # fmt: skip
     """Enter the changes of all cells of a measure into a table of estimates.
 
     Parameters

@@ -131,14 +131,9 @@ def requests_saved(run: "StoredRun") -> int:
     """Requests of a run that were not asked, as enough was known without them; 0 where no rule ended it."""
     if not run.facts.enough:
         return 0
-    import polars as pl  # noqa: PLC0415
+    from facevalue.store.reader import count_replied  # noqa: PLC0415
 
-    from facevalue.store.reader import collected, scan_responses  # noqa: PLC0415
-
-    repeats = 1 if run.facts.exact else len(run.facts.seeds)
-    answered = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
-    rows = collected(run.folder, scan_responses(run.folder).filter(answered).select("trial"))
-    return max(run.facts.counts.requests - rows.height, 0)
+    return max(run.facts.counts.requests - count_replied(run.folder, run.facts.repeats), 0)
 
 
 def check_rule(study: "Study", rule: StopRule | None) -> None:

@@ -29,6 +29,7 @@ from facevalue.runs.mirror import mirror_run
 from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
+from facevalue.store.journal import store_left_over
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, request_trials
@@ -177,13 +178,9 @@ class StoredRun:
 
     @classmethod
     def open(
-        cls,
-        place: Path | str,
-        judge: Judge | None = None,
-        pictures: Path | None = None,
-        protocol: Protocol | None = None,
-        bring: Callable[[str], Path] = mirror_run,
-    ) -> "StoredRun":
+        cls, place: Path | str, judge: Judge | None = None, pictures: Path | None = None,
+        protocol: Protocol | None = None, bring: Callable[[str], Path] = mirror_run,
+    ) -> "StoredRun":  # fmt: skip
         """Open a run folder, or the run under a URL; what is new of the latter is brought here first.
 
         `bring`: what brings it, and says into which folder. A folder with pictures that were made stands for the run
@@ -193,6 +190,7 @@ class StoredRun:
         try:
             folder = bring(place) if isinstance(place, str) else run_of(place)
             facts = check_folder(folder)
+            store_left_over(folder, facts.id)
         except RunError:
             check_one_run(place)
             raise
@@ -248,13 +246,9 @@ def rebuilt(run: StoredRun, options: Mapping[str, OptionValue]) -> Study:
 
 
 def _study(
-    facts: RunManifest,
-    manifest: pl.DataFrame,
-    judge: Judge | None,
-    scores: Sequence[Scores],
-    protocol: Protocol | None,
-    place: Path | str,
-) -> Study:
+    facts: RunManifest, manifest: pl.DataFrame, judge: Judge | None, scores: Sequence[Scores],
+    protocol: Protocol | None, place: Path | str,
+) -> Study:  # fmt: skip
     """The study of a run, with its interventions."""
     options = {name: value for name, value in facts.options.items() if name != INTERVENTIONS}
     if protocol is not None and protocol.name != facts.study:

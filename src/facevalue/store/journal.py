@@ -2,7 +2,7 @@
 
 Shards are written every few seconds, since many small files are slow to read. What waits for the next one is appended
 to a journal at once. The journal is emptied when the shard is safe, and what an earlier process left in it becomes a
-shard when the run goes on.
+shard when the run goes on, or is read.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.store.files import RESPONSES_FOLDER, unwritable
+from facevalue.store.lease import RunLock
 from facevalue.store.objects import Objects
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.schema import RESPONSES, TIMED
@@ -140,6 +141,21 @@ def recover(folder: Path, run: str) -> int:
     with contextlib.suppress(OSError):  # the next journal begins anew in any case
         (place / JOURNAL).unlink(missing_ok=True)
     return 0 if rows is None else rows.height
+
+
+def store_left_over(folder: Path, run: str) -> None:
+    """Do the same before the run is read, unless a process writes it: all who read it then count the same answers."""
+    if (rows := left_over(folder / RESPONSES_FOLDER, run, RESPONSES, TIMED)) is None:
+        return
+    try:
+        with RunLock(folder):
+            recover(folder, run)
+    except RunError as error:
+        if isinstance(error.__cause__, OSError):
+            raise RunError(
+                f"The run in {folder} was killed, and {rows.height:,} of its answers wait in {JOURNAL}; they cannot be "
+                "stored, as the folder cannot be written. Read a copy of it."
+            ) from error
 
 
 def left_over(place: Path, of: str, *schemas: pl.Schema) -> pl.DataFrame | None:

@@ -147,6 +147,11 @@ class RunManifest:
     question: nothing is shown, or the model says of itself what it sees."""
 
     @property
+    def repeats(self) -> int:
+        """Requests of each trial, re-asks left out."""
+        return 1 if self.exact else len(self.seeds)
+
+    @property
     def tokens(self) -> tuple[int, int]:
         """Tokens of all prompts and of all replies, those of the check of its sight among them."""
         sight = self.sight or Sight()
@@ -297,6 +302,8 @@ def _no_run(folder: Path) -> str:
     """Message for a folder that is no run's, with the folder that was probably meant."""
     if not folder.exists():
         return f"There is no folder {folder}.{nearest(folder)}"
+    if folder.suffix == ".zip" or (folder / "SHA256SUMS").exists():
+        return f"{folder} is a pack, not the folder of a run: `facevalue pack --verify {folder}` checks it."
     message = f"{folder} is not the folder of a run: it has no {MANIFEST}."
     below = chain.from_iterable(folder.glob(f"{depth}/{MANIFEST}") for depth in ("*", "*/*"))
     runs = [str(path.parent) for path in islice(below, _LISTED + 1)]

@@ -44,13 +44,9 @@ def read_responses(
 
 
 def scan_responses(
-    folder: Path,
-    first: int | None = None,
-    last: int | None = None,
-    *,
-    timed: bool = False,
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False,
     among: Sequence[Path] | None = None,
-) -> pl.LazyFrame:
+) -> pl.LazyFrame:  # fmt: skip
     """The same as a lazy frame, for more than fits into memory or for a few columns of it; `timed`, with `at`, too.
 
     `among`: shards that hold all that is looked for, where that is known; all by default.
@@ -101,14 +97,9 @@ def collected(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
 
 
 def scan_stored(
-    folder: Path,
-    first: int | None = None,
-    last: int | None = None,
-    *,
-    timed: bool = False,
-    among: Sequence[Path] | None = None,
-    columns: Collection[str] | None = None,
-) -> pl.LazyFrame:
+    folder: Path, first: int | None = None, last: int | None = None, *, timed: bool = False,
+    among: Sequence[Path] | None = None, columns: Collection[str] | None = None,
+) -> pl.LazyFrame:  # fmt: skip
     """Every stored row in the order of storing, requests stored twice included.
 
     `columns`: those that are used of what is scanned, where not all are: others of a run that is read in place are not
@@ -136,6 +127,13 @@ def count_drawn(folder: Path) -> int:
     """Count the requests of an exact run that were answered by a drawn reply, as probabilities could not be read."""
     sampled = pl.col("probs").is_null() & pl.col("status").is_in(["ok", "truncated"])
     return int(collected(folder, scan_responses(folder).filter(sampled).select(pl.len())).item())
+
+
+def count_replied(folder: Path, repeats: int) -> int:
+    """Count the requests that have a reply, valid or not, re-asks left out. `repeats`: of a trial."""
+    replied = (pl.col("repeat") < repeats) & (pl.col("status") != "error")
+    rows = scan_responses(folder).filter(replied).select(pl.len())
+    return int(collected(folder, rows).item()) if shard_paths(folder) else 0
 
 
 def commonest_failure(folder: Path) -> str:

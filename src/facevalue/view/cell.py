@@ -12,11 +12,10 @@ import polars as pl
 from facevalue.errors import DataError
 from facevalue.measures.caveats import add_caveat
 from facevalue.measures.cells import UNIT_KEYS
-from facevalue.measures.definitions import unit_name
+from facevalue.measures.definitions import sampled_units, unit_name
 from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
-from facevalue.report.findings import sampled_units
 from facevalue.report.formatting import DASH, number
 from facevalue.report.headline import MEANINGS, verdict_of
 from facevalue.runs.answer_flips import prompt_columns

@@ -19,6 +19,15 @@ class _AuditCommand(Printing):
             self.params[-1:-1] = reach_options()
         return super().get_params(ctx)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse studies that are not named by an option, as `facevalue run` takes them."""
+        if studies := self.make_parser(ctx).parse_args([*args])[1]:
+            raise click.UsageError(
+                f"audit takes studies by an option: --studies {','.join(studies)} (a file of settings by --config).",
+                ctx,
+            )
+        return super().parse_args(ctx, args)
+
 
 audit = _AuditCommand(
     "audit",

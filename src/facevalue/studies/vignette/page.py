@@ -464,7 +464,7 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
 }  # fmt: skip
 _CHOSEN = partial(
     Findings, noun=("identity", "identities"), subject="{identity:raw} ({dimension:lower})", row=NAMED,
-    title="Farthest from even", value="from even",
+    value="from even",
 )  # fmt: skip
 
 
