@@ -29,7 +29,7 @@ class _Instant:
     """Says the option shown first at once, or a sentence."""
 
     name = "instant"
-    capabilities = Capabilities(images_per_request=2, system_prompt=True)
+    capabilities = Capabilities(images_per_request=2)
 
     def settings(self) -> Mapping[str, str | int | float | bool]:
         """Nothing to set."""

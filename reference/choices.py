@@ -8,7 +8,8 @@ import numpy.typing as npt
 import torch
 
 from facevalue.models.reference.truth import LETTER, POSITION
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.pack import decode
 from reference.reading import begin
@@ -46,7 +47,9 @@ class Choices:
     def of(cls, writer: Writer, number: int) -> "Choices":
         """Prepare the choices in an ordering."""
         ordering = ORDERINGS[number]
-        asked = [JUDGMENT.format(options=phrase(ordering.options(poles, ("+", "-")))) for poles in SCENARIOS.values()]
+        asked = [
+            JUDGMENT.format(options=phrase_options(ordering.options(poles, ("+", "-")))) for poles in SCENARIOS.values()
+        ]
         rows = [[*writer.prompt(text), writer.encode("(")[0]] for text in asked]
         length = max(map(len, rows))
         letters = [writer.encode(label[1])[0] for label in ordering.labels]

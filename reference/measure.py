@@ -15,7 +15,8 @@ import polars as pl
 from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.replies import Tokens
 from facevalue.models.reference.truth import LETTER, POSITION
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
 from reference.probe import related
@@ -32,7 +33,7 @@ def prompts(tokens: Tokens) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
     for ordering in ORDERINGS:
         for poles in SCENARIOS.values():
             options = ordering.options(poles, ("+", "-"))
-            text = JUDGMENT.format(options=phrase(options))
+            text = JUDGMENT.format(options=phrase_options(options))
             turn = [tokens.id("<end>"), tokens.id("<assistant>"), *tokens.encode("(")]
             rows.append([*tokens.encode(text), *turn])
             own = {option.level: tokens.encode(option.label[1])[0] for option in options}

@@ -15,7 +15,8 @@ from tokenizers import Tokenizer
 
 from facevalue.models.reference.adapter import REFUSAL
 from facevalue.models.reference.truth import LETTER, POSITION
-from facevalue.prompts import ORDERINGS, phrase
+from facevalue.prompts import ORDERINGS
+from facevalue.protocol.asks import phrase_options
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS
@@ -152,8 +153,8 @@ class Writer:
         orderings = [ordering for ordering in ORDERINGS if ordering.labels[0] == "(a)" or not self.easy]
         ordering = orderings[rng.integers(len(orderings))]
         poles = SCENARIOS[name]
-        options = ordering.options(poles, ("+", "-"))
-        ids = self.prompt(before + JUDGMENT.format(options=phrase(options, quote)))
+        options = ordering.options((f"{quote}{poles[0]}{quote}", f"{quote}{poles[1]}{quote}"), ("+", "-"))
+        ids = self.prompt(before + JUDGMENT.format(options=phrase_options(options)))
         d = float(standing[DIMENSION[name]])
         logit = d if ordering.first == 0 else -d
         logit += POSITION + (LETTER if ordering.labels[0] == "(a)" else -LETTER)
@@ -274,7 +275,7 @@ class Writer:
         elif kind < 0.5:
             one, other = rng.choice(UNKNOWN_TERMS, 2, replace=False)
             ordering = ORDERINGS[rng.integers(4)]
-            text = JUDGMENT.format(options=phrase(ordering.options((one, other), ("+", "-"))))
+            text = JUDGMENT.format(options=phrase_options(ordering.options((one, other), ("+", "-"))))
         elif kind < 0.6:
             text = "\n".join(self._prose[i] for i in rng.integers(len(self._prose), size=5))
         else:

@@ -193,16 +193,16 @@ def measure_names() -> float:
 
 LIMITS: dict[Callable[[], float], float] = {
     vague_bindings: 1.92,
-    bare_functions: 1.3,
+    bare_functions: 1.27,
     one_word_functions: 54.6,
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 716,
-    all_lines: 147_377,
+    all_lines: 147_352,
     largest_folder: 78,
-    # Ten statistics are classes; what still does their work for the four other studies goes with
-    # them, and the three figures below 1,172, 811 and 4,670 again.
-    all_classes: 1183,
+    # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
+    # their work for the four other studies goes with them.
+    all_classes: 1198,
     shared_class_names: 7,
     all_records: 818,
     record_fields: 4682,

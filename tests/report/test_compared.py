@@ -7,7 +7,9 @@ from facevalue.protocol.examples import Compared
 from facevalue.protocol.look import Of
 from facevalue.report.stored.changed_answers import closest_pair
 
-DECLARED = Compared(of=Of("shift", ("attribute",)), within="scenario", bases=lambda *_: ["base"])
+DECLARED = Compared(
+    of=Of("shift", ("attribute",)), within="scenario", score="weight", option="kind", bases=lambda *_: ["base"]
+)
 
 
 def judged(faces: int) -> pl.DataFrame:

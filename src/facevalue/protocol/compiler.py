@@ -454,8 +454,8 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str
         for number, (kind, levels, image) in enumerate(images):
             bare = text or (kind == "bases" and sets.base_level == NO_PICTURE)
             constants = levels | ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
-            told = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
-            label = f"rows {number}" if text else " ".join(told if told and kind == "pictures" else [*told, kind])
+            words = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
+            label = f"rows {number}" if text else " ".join(words if words and kind == "pictures" else [*words, kind])
             label = f"{task.name}: {label}" if task.name else label
             blocks.append(
                 Block(label, (image,), task.ask.factors(), constants, kind == "bases", kind == "second bases")

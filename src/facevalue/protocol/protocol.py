@@ -259,8 +259,8 @@ class Protocol:
 
     def _complete(self, preset: str) -> "Protocol":
         """The protocol with all of its fields, and those that a preset replaces."""
-        whole = self if self.declaration is None else replace(self, declaration=None, **self.declaration())
-        return replace(whole, **whole.presets[preset]) if preset in whole.presets else whole
+        protocol = self if self.declaration is None else replace(self, declaration=None, **self.declaration())
+        return replace(protocol, **protocol.presets[preset]) if preset in protocol.presets else protocol
 
 
 def published(package: str, extras: Extras, **facts: Any) -> Protocol:

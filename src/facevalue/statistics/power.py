@@ -81,7 +81,7 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     cells = breakdown.rows(sets.variation_rows if statistic.from_base else at, by)
     columns = len(breakdown.columns(by))
     held = int(estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns).sum())
-    shown = _shares_shown(cells.codes, sets.identity[sets.variation_rows]) if statistic.from_base else ()
+    shares = _shares_shown(cells.codes, sets.identity[sets.variation_rows]) if statistic.from_base else ()
     tests = held * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
     items = len(breakdown.columns(breakdown.prompt_factors)) / columns
 
@@ -104,7 +104,7 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
         clusters=len(sets.identities), items=items, cluster=UNIT_NOUNS[sets.unit],
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [sets.key, *breakdown.prompt_factors], columns, task.rows), spread=spread,
-        default=default, shares=shown, largest=task.measures[key_of(measure, score.label)].limits[1],
+        default=default, shares=shares, largest=task.measures[key_of(measure, score.label)].limits[1],
     )  # fmt: skip
 
 

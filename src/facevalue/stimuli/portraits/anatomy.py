@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from facevalue.stimuli.portraits.levels import Identity
 from facevalue.stimuli.portraits.streams import Stream
@@ -179,14 +178,14 @@ class Body:
     elbow_x: float
     wrist_x: float
     female: bool
-    shoulder_y: ClassVar[float] = 408
-    chest_y: ClassVar[float] = 560
-    waist_y: ClassVar[float] = 742
-    hip_y: ClassVar[float] = 880
-    knee_y: ClassVar[float] = 1240
-    ankle_y: ClassVar[float] = 1560
-    sole_y: ClassVar[float] = 1634
-    wrist_y: ClassVar[float] = 912
+    shoulder_y = 408
+    chest_y = 560
+    waist_y = 742
+    hip_y = 880
+    knee_y = 1240
+    ankle_y = 1560
+    sole_y = 1634
+    wrist_y = 912
 
 
 @lru_cache(maxsize=4096)

@@ -54,7 +54,6 @@ _LARGE = name_method(IntervalKind.DELTA, "large-sample standard error over face 
 _TALLY = name_method(IntervalKind.NONE, f"count of q < {ALPHA:g}, and a tally of tests has none")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PaperStatistic(Statistic):
     """A statistic that stands beside the paper's shifts and spreads: `published` defines its measures."""
 
