@@ -50,6 +50,23 @@ def settings(folder: str = "run") -> dict[str, object]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "stylisticbias", "--model", "sim/null", "--model", "sim/strong"), "--model is given 2 times: give it "
+         "once, with one value."),
+        (("run", "vignette", "--model", "sim/null", "--dimension", "age", "--dimension=gender"), "--dimension is given "
+         "2 times: give it once, with several values separated by commas."),
+        (("plan", "visbias", "--forms=1", "--forms=2", "--forms", "3"), "--forms is given 3 times"),
+    ],
+)  # fmt: skip
+def test_an_option_given_twice_is_refused(facevalue: Command, args: tuple[str, ...], message: str) -> None:
+    outcome = facevalue(*args)
+    assert outcome.status == 2
+    assert message in " ".join(outcome.err.split())
+    assert not Path("run").exists()
+
+
 def test_a_run_stops_at_its_cost_and_goes_on_with_more(facevalue: Command, server: Misbehaving) -> None:
     first = run(facevalue, server.spec, *PRICES, "--max-cost", "10")
     assert first.status == 3

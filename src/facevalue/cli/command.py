@@ -55,6 +55,18 @@ class Printing(click.Command):
         (returned,) = get_args(get_type_hints(self.action())["return"])
         return get_args(returned) or (returned,)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option that takes one value and is given several: all but the last would be ignored."""
+        options = args[: args.index("--")] if "--" in args else args
+        for option in self.params:
+            if not isinstance(option, click.Option) or option.multiple or option.is_flag or ctx.resilient_parsing:
+                continue
+            count = sum(argument in option.opts or argument.partition("=")[0] in option.opts for argument in options)
+            if count > 1:
+                takes = "several values separated by commas" if option.type.name == "names" else "one value"
+                raise click.UsageError(f"{option.opts[-1]} is given {count} times: give it once, with {takes}.", ctx)
+        return super().parse_args(ctx, args)
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help, made now where it takes imports."""
         if callable(self._help):

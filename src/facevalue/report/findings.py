@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from math import inf, isclose
 from statistics import median
 from typing import Any
@@ -358,9 +359,9 @@ def _coarser(lead: Findings, earlier: Sequence[LeadComparison]) -> LeadCompariso
     """The earlier comparison that a lead breaks down further; None if there is none."""
 
     def is_coarser(other: Findings) -> bool:
-        held, held_too = ([of.where for of in leading.of] for leading in (lead, other))
-        alike = all(a[name] == b[name] for a in held for b in held_too for name in a.keys() & b.keys())
-        return alike and _measures(other) == _measures(lead) and {*other.by} < {*lead.by}
+        pairs = product((of.where for of in lead.of), (of.where for of in other.of))
+        is_same_part = all(a[name] == b[name] for a, b in pairs for name in a.keys() & b.keys())
+        return is_same_part and _measures(other) == _measures(lead) and {*other.by} < {*lead.by}
 
     return next((comparison for comparison in earlier if is_coarser(comparison.lead)), None)
 

@@ -144,7 +144,15 @@ def recover(folder: Path, run: str) -> int:
 
 
 def store_left_over(folder: Path, run: str) -> None:
-    """Do the same before the run is read, unless a process writes it: all who read it then count the same answers."""
+    """Store what a killed process left, before the run is read: all who read it then count the same answers.
+
+    While a process writes the run, nothing is done.
+
+    Raises
+    ------
+    RunError
+        The folder cannot be written.
+    """
     if (rows := left_over(folder / RESPONSES_FOLDER, run, RESPONSES, TIMED)) is None:
         return
     try:
