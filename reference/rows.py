@@ -5,7 +5,7 @@ them. Which of the possible replies is written out after a decision is drawn, si
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -153,8 +153,9 @@ class Writer:
         orderings = [ordering for ordering in ORDERINGS if ordering.labels[0] == "(a)" or not self.easy]
         ordering = orderings[rng.integers(len(orderings))]
         poles = SCENARIOS[name]
-        options = ordering.options((f"{quote}{poles[0]}{quote}", f"{quote}{poles[1]}{quote}"), ("+", "-"))
-        ids = self.prompt(before + JUDGMENT.format(options=phrase_options(options)))
+        options = ordering.options(poles, ("+", "-"))
+        quoted = tuple(replace(option, text=f"{quote}{option.text}{quote}") for option in options)
+        ids = self.prompt(before + JUDGMENT.format(options=phrase_options(quoted)))
         d = float(standing[DIMENSION[name]])
         logit = d if ordering.first == 0 else -d
         logit += POSITION + (LETTER if ordering.labels[0] == "(a)" else -LETTER)

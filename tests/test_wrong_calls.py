@@ -159,7 +159,7 @@ def test_a_function_from_question_to_text_is_a_model(tmp_path: Path) -> None:
     run = fv.run(study, fv.model(first), tmp_path / "run", progress=False)
     assert run.complete
     assert run.model == "function/first"
-    assert run.answers()["weight"].mean() == 0.5
+    assert run.answers()["preference"].mean() == 0.5
     assert fv.run(study, first, tmp_path / "run", progress=False).summary.asked == 0  # type: ignore[union-attr]
 
     def first(question: fv.Question) -> str:  # type: ignore[no-redef]

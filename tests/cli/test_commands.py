@@ -341,7 +341,7 @@ def test_an_export_shows_the_reply_that_counts(facevalue: Command) -> None:
     facevalue("run", "stylisticbias", *args)
     assert facevalue("export", "m", "--out", "m.parquet").status == 0
     wide = pl.read_parquet("m.parquet")
-    counted = wide.filter(pl.col("weight").is_not_null())
+    counted = wide.filter(pl.col("preference").is_not_null())
     assert counted["text"].str.to_lowercase().str.contains(r"\(?[ab]\b").all()
     assert not counted["text"].str.contains("sorry|The the").any()
     assert (counted["reply"] > 0).any()

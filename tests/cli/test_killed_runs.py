@@ -18,7 +18,7 @@ from facevalue.store.manifest import Counts, read_manifest, write_manifest
 from facevalue.store.shards import shard_paths
 from tests.cli.conftest import Command
 
-SMALL = ("--faces", "2", "--scenarios", "wealthy", "--attributes", "eyewear", "--seeds", "1")
+SMALL = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
 
 
 def kill(folder: Path) -> int:

@@ -29,9 +29,29 @@ TEMPLATES = ("hiring-screen", "caption-assistant")
 SENTENCES = GOLDEN / "sentences.json"
 
 RUNS: dict[str, tuple[str, ...]] = {
-    "stylisticbias": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias": (
+        "stylisticbias",
+        "--faces",
+        "6",
+        "--faces-seed",
+        "2",
+        "--scenario",
+        "polite,wealthy",
+        "--seeds",
+        "1",
+    ),
     "stylisticbias-mumbler": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
-    "stylisticbias-strong": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias-strong": (
+        "stylisticbias",
+        "--faces",
+        "6",
+        "--faces-seed",
+        "2",
+        "--scenario",
+        "polite,wealthy",
+        "--seeds",
+        "1",
+    ),
     "stylisticbias-sampled": ("stylisticbias", "--faces", "6", "--scenario", "polite", "--sample", "1000"),
     "stylisticbias-exact": (
         *("stylisticbias", "--faces", "4", "--scenario", "polite", "--attributes", "eyewear,hair_color"),

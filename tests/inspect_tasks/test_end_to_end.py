@@ -93,7 +93,7 @@ def test_samples_are_trials(both: Both) -> None:
     (row,) = answers.filter(trial=sample.id, repeat=sample.epoch - 1).iter_rows(named=True)
     assert sample.metadata["scenario"] == row["scenario"]
     assert sample.scores is not None
-    assert sample.scores["reply"].value == (row["weight"] if row["na"] is None else "N")
+    assert sample.scores["reply"].value == (row["preference"] if row["na"] is None else "N")
     assert both.log.eval.config.epochs == 3
     assert both.log.eval.metadata is not None
     assert both.log.eval.metadata["facevalue"]["sample"] == 100

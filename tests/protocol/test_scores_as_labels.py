@@ -94,7 +94,7 @@ def test_a_limit_may_name_a_measure_with_its_score(run: fv.Run) -> None:
 
 
 def test_a_chart_of_several_scores_asks_which(run: fv.Run) -> None:
-    with pytest.raises(DataError, match=r"shift is of several scores: say which, .*: invited, rated\."):
+    with pytest.raises(DataError, match=r"shift is of several scores: say which, .*: 'invited', 'rated'\."):
         run.plot("shift")
 
 

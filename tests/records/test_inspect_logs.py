@@ -37,7 +37,7 @@ def log_of(asked: Asking, folder: Path, name: str = "log.eval", **changes: Any) 
     return write_log(folder / name, head(asked.asked, **changes), samples(asked))
 
 
-ANSWERS = ["trial", "repeat", "text", "weight", "na"]
+ANSWERS = ["trial", "repeat", "text", "preference", "na"]
 
 
 def test_equal_to_a_run_on_the_same_answers(asked: Asking, tmp_path: Path) -> None:
@@ -136,6 +136,8 @@ def choice(text: object = "(a)", ended: str = "stop", **more: Any) -> dict[str, 
     return {"choices": [{"message": {"content": text}, "stop_reason": ended, **more}]}
 
 
+SAID = "(what was said)"
+"""Stands for the text of the first recorded reply."""
 CASES: list[tuple[dict[str, Any], str, str | None, str | None]] = [
     ({"output": choice([{"type": "reasoning", "reasoning": "?"}, {"type": "text", "text": "(b)"}])}, "ok", "(b)", None),
     ({"output": choice("attachment://x"), "attachments": {"x": "(b) it is"}}, "ok", "(b) it is", None),
@@ -163,7 +165,7 @@ CASES: list[tuple[dict[str, Any], str, str | None, str | None]] = [
      "The reply ended before the model had ended thinking."),
     ({"output": {"model": "gpt-mini"}}, "error", None,
      "log.eval: Answered by gpt-mini, not by gpt-x, which was asked."),
-    ({"output": {"model": "openai/GPT-x-2026-08-06"}}, "ok", "(a)", None),
+    ({"output": {"model": "openai/GPT-x-2026-08-06"}}, "ok", SAID, None),
     ({"output": choice("attachment://x"), "attachments": {}}, "error", None, "log.eval: its content is no text"),
     ({"output": choice(None)}, "error", None, "log.eval: its content is no text"),
     ({"output": {"usage": {"input_tokens": 10**400}}}, "error", None,
@@ -188,6 +190,7 @@ def test_how_a_sample_ended(
     asked: Asking, tmp_path: Path, changes: dict[str, Any], status: str, text: str | None, why: str | None
 ) -> None:
     row = one(asked, tmp_path, **changes)
+    text = asked.pairs[0][1].text if text == SAID else text
     assert (row["status"], row["text"], row["error"]) == (status, text, why)
 
 

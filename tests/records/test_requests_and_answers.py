@@ -111,7 +111,7 @@ def test_answers_come_back_to_their_requests(asked: Asking, tmp_path: Path, tool
     (document,) = output.document.runs  # type: ignore[union-attr]
     assert (output.status, document.complete, document.model, output.warnings) == (0, True, "gpt-x", [])
     theirs, ours = fv.open_run(tmp_path / "run"), fv.open_run(asked.folder)
-    columns = ["trial", "repeat", "text", "weight", "na"]
+    columns = ["trial", "repeat", "text", "preference", "na"]
     assert theirs.answers().select(columns).equals(ours.answers().select(columns))
     if tool == "openai":
         estimates = [run.estimates().drop("model") for run in (theirs, ours)]

@@ -45,7 +45,7 @@ def test_each_answer_is_compared_with_that_of_the_same_trial_and_seed(
     joined = tables[0].join(tables[1], on=["trial", "repeat"], suffix="_2")
     valid = joined.filter(pl.col("na").is_null(), pl.col("na_2").is_null())
     assert counted.trials == valid.height
-    assert counted.flipped == valid.filter(pl.col("weight") != pl.col("weight_2")).height > 0
+    assert counted.flipped == valid.filter(pl.col("preference") != pl.col("preference_2")).height > 0
     assert counted.lost == joined.filter(pl.col("na").is_null(), pl.col("na_2").is_not_null()).height
     assert counted.shares.identical.value[0] == pytest.approx(1 - counted.flipped / counted.trials)
     assert counted.units == 6

@@ -26,7 +26,9 @@ from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judge
 from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.types import Request, Response, Status
 
-SETTINGS: dict[str, Any] = {"faces": "6M,6F", "attributes": ["eyewear"], "scenario": ["wealthy"], "seeds": ["1"]}
+SETTINGS: dict[str, Any] = {
+    "faces": "6M,6F", "attributes": ["eyewear"], "scenario": ["wealthy", "polite"], "seeds": ["1"],
+}  # fmt: skip
 MODELS = ("sim/null@1", "sim/null@1", "sim/strong@1", "sim/strong@1")
 
 

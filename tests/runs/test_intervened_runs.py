@@ -102,7 +102,7 @@ def test_an_exact_run_in_the_cipher_is_understood(tmp_path: Path) -> None:
     study = small(CIPHER)
     run(study, load("sim/default"), tmp_path / "r", RunSettings(exact=True))
     rows = pl.concat(list(answers(StoredRun.open(tmp_path / "r"))))
-    assert rows["weight"].null_count() == 0
+    assert rows["preference"].null_count() == 0
     assert rows["reading"].null_count() == rows.height
 
 

@@ -19,7 +19,7 @@ def test_a_reply_is_read_as_the_option_that_it_names_wherever_that_stands(tmp_pa
     questions = run.study.ask(run.study.design.trials(rows["trial"].to_numpy()))
     labels = [[option.label for option in question.options] for question in questions]
     assert len({tuple(row) for row in labels}) == 2
-    alike = options_read_alike(run, rows, questions, ["weight"])
+    alike = options_read_alike(run, rows, questions, ["preference"])
     assert [[row[place] for place in places] for row, places in zip(labels, alike, strict=True)] == [
         [label for label in row if label == reply] for row in labels
     ]

@@ -21,7 +21,10 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import scan_responses
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "stylisticbias": ({"faces": "20", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"]}, "favourable"),
+    "stylisticbias": (
+        {"faces": "20", "scenario": ["polite", "wealthy"], "attributes": ["eyewear"]},
+        "option favourable",
+    ),
     "vignette": (
         {
             "drawings": "none", "dimension": ["socioeconomic"], "gender": ["male"], "paradigm": ["decision"],
@@ -61,11 +64,12 @@ def drifting(study: Study, when: npt.NDArray[np.float64], level: str) -> pl.Data
 @pytest.mark.parametrize(("name", "column"), [("stylisticbias", "variation"), ("vignette", "identity_1")])
 def test_drift_is_no_difference_between_what_is_compared(name: str, column: str) -> None:
     options, level = CASES[name]
+    score = "preference" if name == "stylisticbias" else "weight"
     study = studies.build(name, options)
     spread = {}
     for ordered in (False, True):
-        answers = drifting(study, times(study, ordered=ordered), level).group_by(column).agg(pl.col("weight").mean())
-        spread[ordered] = np.ptp(answers["weight"].to_numpy())
+        answers = drifting(study, times(study, ordered=ordered), level).group_by(column).agg(pl.col(score).mean())
+        spread[ordered] = np.ptp(answers[score].to_numpy())
     assert spread[True] < spread[False] / 2
     if name == "stylisticbias":
         assert spread[True] < 0.005 < 0.03 < spread[False]

@@ -217,6 +217,7 @@ class Options:
                 frame[slotted[0]].to_numpy(),
                 [(options, dict(texts)) for options, texts in zip(slotted[1], slotted[2], strict=True)],
             )
+        lists = lists or [((), {})]  # of no reply
         width = max(len(options) for options, _ in lists)
         tables = {
             scale.score.name: np.array(
