@@ -166,7 +166,7 @@ class PlannedStudy:
     sample, requests:
         Requests wanted, and as many of them as make whole units.
     units:
-        What they are about, such as "24 faces with 1 scenario each"; empty where the study does not say.
+        What they are about, such as "24 people with 1 question each"; empty where the study does not say.
     exact:
         Whether probabilities are read.
     prompt_tokens, completion_tokens:

@@ -164,7 +164,7 @@ class ManifestUse:
     blocks:
         Its blocks.
     sample:
-        What would be sampled, such as "6 faces with 25 scenarios each"; empty where the study does not say.
+        What would be sampled, such as "6 people with 25 questions each"; empty where the study does not say.
     unused:
         Pictures that it would not show, by reason.
     left_out:
