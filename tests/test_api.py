@@ -179,7 +179,7 @@ def test_an_audit_from_end_to_end(first: fv.Run) -> None:
     assert first.summary.asked == 600
     answers = first.answers()
     assert answers.height == 600
-    assert {"trial", "scenario", "weight", "na", "prompt", "probs"} <= set(answers.columns)
+    assert {"trial", "scenario", "preference", "na", "prompt", "probs"} <= set(answers.columns)
     estimates = first.estimates()
     assert estimates.filter(measure="shift").height
     assert fv.open_run(first.folder).estimates().equals(estimates)

@@ -128,7 +128,7 @@ def test_a_run_is_measured_reported_and_exported(facevalue: Command, finished: P
         assert facevalue("export", str(finished), "--out", name).status == 0
     wide = pl.read_parquet("wide.parquet")
     assert wide.height == pl.read_csv("wide.csv").height == StoredRun.open(finished).study.design.size
-    assert {"prompt", "text", "weight", "na", "skin_tone", "model"} <= set(wide.columns)
+    assert {"prompt", "text", "preference", "na", "skin_tone", "model"} <= set(wide.columns)
 
 
 def test_the_same_command_asks_nothing_twice(facevalue: Command, finished: Path) -> None:

@@ -59,7 +59,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 
 def test_answers_are_those_of_a_run(both: Both) -> None:
-    columns = ["trial", "repeat", "text", "weight", "na", "prompt_tokens", "completion_tokens"]
+    columns = ["trial", "repeat", "text", "preference", "na", "prompt_tokens", "completion_tokens"]
     assert both.imported.answers().select(columns).equals(both.ours.answers().select(columns))
     assert both.imported.complete
     estimates = [run.estimates().drop("model") for run in (both.imported, both.ours)]
@@ -105,7 +105,7 @@ def test_exact_and_a_simulated_respondent(tmp_path: Path) -> None:
     theirs = imported(log, tmp_path / "theirs")
     study = fv.study("stylisticbias", faces="2M,2F", attributes="eyewear", scenario="wealthy")
     ours = fv.run(study, "reference", tmp_path / "ours", sample=40, exact=True)
-    columns = ["trial", "weight", "probs"]
+    columns = ["trial", "preference", "probs"]
     # Asked one by one or together, numbers of 32 bits differ in their last places.
     assert_frame_equal(theirs.answers().select(columns), ours.answers().select(columns), abs_tol=1e-4)
 
