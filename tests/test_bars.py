@@ -198,7 +198,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 716,
-    all_lines: 147_352,
+    all_lines: 147_372,
     largest_folder: 78,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.

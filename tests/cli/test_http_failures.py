@@ -14,7 +14,7 @@ from facevalue.store import scan_responses
 from tests.cli.conftest import Command
 from tests.models.misbehaving import Exchange, Misbehaving
 
-STUDY = ("--faces", "2", "--attributes", "eyewear", "--seeds", "1", "--scenario", "wealthy")
+STUDY = {"faces": "2", "attributes": "eyewear", "seeds": "1", "scenario": "wealthy"}
 """24 requests."""
 
 
@@ -37,8 +37,10 @@ def failing(exchange: Exchange) -> None:
         exchange.say("(a)")
 
 
-def run(facevalue: Command, spec: str, *args: str) -> tuple[int, str]:
-    done = facevalue("run", "stylisticbias", "--model", spec, "--out", "run", "--concurrency", "1", *STUDY, *args)
+def run(facevalue: Command, spec: str, *args: str, **options: str) -> tuple[int, str]:
+    """Run a small study, with other values for some of its options."""
+    chosen = {**STUDY, "concurrency": "1", "model": spec, "out": "run", **options}
+    done = facevalue("run", "stylisticbias", *(f"--{name}={value}" for name, value in chosen.items()), *args)
     return done.status, done.err
 
 
@@ -120,8 +122,7 @@ def test_failures_in_a_row_end_the_run_with_the_servers_words(
     with server.served():
         server.script = [lambda exchange: exchange.say("(a)")] * 4
         server.otherwise = lambda exchange: exchange.error(status, "bad \x1b[2Jfield")
-        more = ("--scenario", "wealthy,polite", "--retries", "0", "--concurrency", concurrency)
-        code, said = run(facevalue, server.spec, *more)
+        code, said = run(facevalue, server.spec, "--retries", "0", concurrency=concurrency, scenario="wealthy,polite")
     assert code == 3
     assert f"20 requests in a row failed for good, the last with: HTTP {status}: bad \\x1b[2Jfield." in said
     assert len(server.asked) < 4 + 20 + 2 * int(concurrency)
@@ -131,7 +132,7 @@ def test_mostly_failures_end_the_run_too(facevalue: Command, server: Misbehaving
     with server.served():
         turns = iter(range(1_000))
         server.otherwise = lambda e: e.error(400, "odd") if next(turns) % 12 else e.say("(a)")
-        code, said = run(facevalue, server.spec, "--faces", "8", "--scenario", "wealthy,polite")
+        code, said = run(facevalue, server.spec, faces="8", scenario="wealthy,polite")
     assert code == 3
     assert "90 of 100 requests failed for good, the last with: HTTP 400: odd." in said
 
