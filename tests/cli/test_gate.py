@@ -27,7 +27,7 @@ PEOPLE: dict[str, Any] = {
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "null": ("sim/null", PEOPLE),
     "before": ("sim/null@1", PEOPLE),
-    "strong": ("sim/strong", PEOPLE),
+    "strong": ("sim/strong@1", PEOPLE),
     "few": ("sim/null", {**PEOPLE, "faces": "2"}),
     "refused": ("sim/refuser", PEOPLE),
     "elsewhere": ("sim/null", {**PEOPLE, "faces": "16", "faces_seed": 7}),
@@ -78,7 +78,7 @@ def gate(facevalue: Command, audited: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("refused", 'measure = "missing_share"\nat_most = 0.1', Exit.BEYOND, "lies beyond at most 10.0%"),
         ("null", "findings = 0", Exit.DONE, "no findings in 2 comparisons; one below"),
         ("strong", "findings = 0", Exit.BEYOND, "A difference was found, and none is allowed."),
-        ("strong", "findings = 1", Exit.DONE, "1 finding in 2 comparisons"),
+        ("strong", "findings = 2", Exit.DONE, "2 findings in 2 comparisons"),
         ("few", "findings = 0", Exit.UNDECIDED, "no difference, however large, was sure to be found"),
         ("null", 'study = "stylisticbias"\nfindings = 0\ndetects = 0.05', Exit.UNDECIDED, "may have been missed"),
         ("null", 'study = "stylisticbias"\nfindings = 0\ndetects = 0.3', Exit.DONE, "no findings"),
