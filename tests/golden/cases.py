@@ -40,7 +40,9 @@ RUNS: dict[str, tuple[str, ...]] = {
         "--seeds",
         "1",
     ),
-    "stylisticbias-mumbler": ("stylisticbias", "--faces", "6", "--scenario", "polite,wealthy", "--seeds", "1"),
+    "stylisticbias-mumbler": (
+        *("stylisticbias", "--faces", "6", "--faces-seed", "2", "--scenario", "polite,wealthy", "--seeds", "1"),
+    ),
     "stylisticbias-strong": (
         "stylisticbias",
         "--faces",
