@@ -66,7 +66,7 @@ def test_labels_move_among_people_of_one_occupation_or_within_a_person() -> None
     unit = np.array([0, 0, 1, 1, 2, 3, 4, 4])  # the last has both groups
     stratum = np.array([0, 0, 0, 0, 1, 1, 2, 2])
     deals = Deals(label, unit, stratum)
-    drawn = deals.drawn(400, np.random.default_rng(1))
+    drawn = deals.draw_labels(400, np.random.default_rng(1))
     assert deals.distinct == 2 * 2 * 2
     assert len(np.unique(drawn, axis=0)) == 8
     assert (drawn[:, 0] == drawn[:, 1]).all()

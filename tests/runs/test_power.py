@@ -131,6 +131,15 @@ def test_the_faces_that_a_plan_names_find_the_shift_in_the_report_of_a_simulated
     assert 26 <= hits <= 39  # .65 to .975: two standard errors beyond .75 to .90
 
 
+def test_a_cue_of_one_gender_rests_on_the_faces_that_can_have_it() -> None:
+    study = studies.build("stylisticbias", {"faces": "274M,226F", "attributes": ["facial_hair"]})
+    plan_facts = study.planned.precision
+    assert plan_facts is not None
+    assert (plan_facts.tests, plan_facts.clusters, plan_facts.shares) == (2, 500, (274 / 500,) * 2)
+    (reach,) = plan(study, effect=0.05).reaches
+    assert (reach.tests, reach.clusters) == (2, 274)
+
+
 def test_a_larger_shift_differs_more_from_face_to_face() -> None:
     small, large = (plan(studies.build("stylisticbias", {"faces": "60"}), effect=e).sd for e in (0.02, 0.3))
     assert large > 1.5 * small

@@ -245,7 +245,7 @@ class _Null:
         step = max(1, _BLOCK // max(len(self._prior), len(self._sizes)))
         for start in range(0, resamples, step):
             size = min(step, resamples - start)
-            out[start : start + size] = self.log_odds(deals.drawn(size, rng).astype(np.float64)).delta
+            out[start : start + size] = self.log_odds(deals.draw_labels(size, rng).astype(np.float64)).delta
         self.fixed &= np.ptp(out, axis=0) < _FIXED if len(out) else True
         return out
 

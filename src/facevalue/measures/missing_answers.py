@@ -369,7 +369,7 @@ class _Excess:
     def dealt(self, shuffles: int, rng: np.random.Generator) -> Array:
         """The same with labels dealt anew, shape (shuffles, gaps)."""
         step = max(1, _BLOCK // max(self.label.size, 1))
-        sums = [self._sums(self.deals.drawn(min(step, shuffles - at), rng)) for at in range(0, shuffles, step)]
+        sums = [self._sums(self.deals.draw_labels(min(step, shuffles - at), rng)) for at in range(0, shuffles, step)]
         return np.concatenate(sums).reshape(shuffles, -1)
 
     def null_error(self) -> Array:

@@ -225,7 +225,7 @@ class Deals:
     Examples
     --------
     >>> deals = Deals(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
-    >>> deals.distinct, deals.drawn(100, np.random.default_rng(0)).mean(axis=1).tolist() == [0.5] * 100
+    >>> deals.distinct, deals.draw_labels(100, np.random.default_rng(0)).mean(axis=1).tolist() == [0.5] * 100
     (2.0, True)
     """
 
@@ -253,7 +253,7 @@ class Deals:
             count_labelings(label, block),
         )
 
-    def drawn(self, size: int, rng: np.random.Generator) -> npt.NDArray[np.integer[Any]]:
+    def draw_labels(self, size: int, rng: np.random.Generator) -> npt.NDArray[np.integer[Any]]:
         """So many deals, shape (size, items)."""
         draws, out = rng.random((size, self._label.size)), np.empty((size, self._label.size), self._label.dtype)
         for of_block, places in self._places.items():

@@ -119,12 +119,14 @@ class ModelScores:
 
     def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
         """Add the estimates of an estimand, if it is of this score and any of its measures is wanted."""
-        if not estimand.is_of(self.score):
-            return
         if self.score.leaves_out and self.answers is None:  # of several models together no answers can be counted
             return
-        if is_wanted(estimand.names_of(self.breakdown)):
+        if self.takes(estimand):
             estimand.statistic.estimate(table, estimand, self)
+
+    def takes(self, estimand: Estimand) -> bool:
+        """Return whether an estimand is of this score, and any of its measures is wanted."""
+        return estimand.is_of(self.score) and is_wanted(estimand.names_of(self.breakdown))
 
     def name_of(self, estimand: Estimand) -> str:
         """Name of the measure of an estimand."""
@@ -303,8 +305,6 @@ class Program:
                 model.estimate(table, estimand)
 
     def _compare_models(self, table: EstimateTable, models: Mapping[str, Sequence[ModelScores]]) -> None:
-        for place, score in enumerate(self.scores):
-            of_score = {model: scores[place] for model, scores in models.items()}
-            for estimand in self.estimands:
-                if estimand.is_of(score) and is_wanted(estimand.names_of(self.breakdown)):
-                    estimand.statistic.compare_models(table, estimand, of_score)
+        for of_models in zip(*models.values(), strict=True):  # of one score
+            for estimand in filter(of_models[0].takes, self.estimands):
+                estimand.statistic.compare_models(table, estimand, dict(zip(models, of_models, strict=True)))

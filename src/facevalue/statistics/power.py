@@ -80,9 +80,12 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     between, at = statistic.is_between_units(breakdown), breakdown.stimuli(estimand.factors)
     cells = breakdown.rows(sets.variation_rows if statistic.from_base else at, by)
     columns = len(breakdown.columns(by))
-    held = int(estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns).sum())
-    shares = _shares_shown(cells.codes, sets.identity[sets.variation_rows]) if statistic.from_base else ()
-    tests = held * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
+    is_held = estimand.holds(cells.crossed(breakdown.columns(by)), len(cells) * columns)
+    shares: tuple[float, ...] = ()
+    if statistic.from_base:
+        shown = shares_shown(cells.codes, sets.identity[sets.variation_rows], len(sets.identities))
+        shares = tuple(np.repeat(shown, columns)[is_held].tolist())
+    tests = int(is_held.sum()) * (len(statistic.contrasts(breakdown)) if statistic.compares else 1)
     items = len(breakdown.columns(breakdown.prompt_factors)) / columns
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
@@ -108,11 +111,18 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     )  # fmt: skip
 
 
-def _shares_shown(cells: npt.NDArray[np.int64], units: npt.NDArray[np.int64]) -> tuple[float, ...]:
-    """Share of the units that each cell is shown on; a half where an odd number is split as evenly as it can be."""
-    many = np.unique(units).size
-    counts = [np.unique(units[cells == code]).size for code in range(cells.max(initial=-1) + 1)]
-    return tuple(0.5 if abs(2 * count - many) == 1 else count / many for count in counts)
+def shares_shown(cells: npt.NDArray[np.int64], unit: npt.NDArray[np.int64], units: int) -> Array:
+    """Share of all units that each cell is shown on; a half where an odd number is split as evenly as it can be.
+
+    `cells`, `unit`: of each picture; -1 for no cell.
+
+    Examples
+    --------
+    >>> shares_shown(np.array([0, 0, 1, -1]), np.array([0, 1, 0, 2]), 4).tolist()
+    [0.5, 0.25]
+    """
+    counts = np.array([np.unique(unit[cells == code]).size for code in range(cells.max(initial=-1) + 1)])
+    return np.where(abs(2 * counts - units) == 1, 0.5, counts / units)
 
 
 def assumed_spread(draws: float, items: float, span: float, factor: float = 1.0) -> UnitSpread:

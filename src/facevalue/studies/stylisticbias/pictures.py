@@ -65,14 +65,15 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     source = source_of(SOURCES, options).setting
     if not source:
         return frame, left_out
-    asked = [name for name in _OF_QUESTIONS if name in frame.columns]
-    frame = frame.drop(asked)
+    prompt_factors = [name for name in _OF_QUESTIONS if name in frame.columns]
+    frame = frame.drop(prompt_factors)
     frame = _check_manifest(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
     is_control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
     chosen = {name: settings.names(options, f"{name}s") for name in ("attribute", "variation")}
     frame = narrowed(frame, chosen, always=is_control)
     frame, left_out = _keep_judged(frame) if options["grid"] == "kept" else (frame, ())
-    unused = (LeftOut(f"the column {name!r} of the list", "The questions have one of this name.") for name in asked)
+    reason = "The questions have a factor of this name."
+    unused = (LeftOut(f"the column {name!r} of the list", reason) for name in prompt_factors)
     return _add_controls(frame, options["fashion_base"] == "full-body"), (*left_out, *unused)
 
 
@@ -87,8 +88,8 @@ class FacePictures:
         return pictures(options)[0]
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
-        """Pictures at hand that the grid leaves out."""
-        return pictures(options)[1]
+        """Pictures at hand that the grid leaves out; of drawn ones, which need not be listed again, none."""
+        return pictures(options)[1] if source_of(SOURCES, options).setting else ()
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """Faces are units; each variation is compared with its base, fashion styles with a full-body one."""

@@ -116,8 +116,8 @@ class RoleAnswers:
         main = self._main(chunk)
         rows = label_answers(main)
         self._terms = pl.concat([self._terms, rows.select(_TERMS).unique().cast(pl.String)]).unique()
-        asked = groups(*(level_codes(main[name]) for name in ("cluster", *ASKED, "about") if name in main.columns))[1]
-        sums = rows.select(*_ROW, *_ALL) if asked.size == rows.height else add_sums(rows, _ROW, _ALL)
+        prompts = groups(*(level_codes(main[name]) for name in ("cluster", *ASKED, "about") if name in main.columns))[1]
+        sums = rows.select(*_ROW, *_ALL) if prompts.size == rows.height else add_sums(rows, _ROW, _ALL)
         for name, counted in _reduce_pairs(sums):
             self._sums[name].add(counted)
 

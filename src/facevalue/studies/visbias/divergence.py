@@ -245,7 +245,7 @@ class _Compared:
         """Counts under so many deals, shape (size, groups, questions, choices)."""
         counts = np.zeros((size, *self.shape))
         for at, deal in enumerate(self._deals):
-            labels, columns = deal.drawn(size, rng), self._pattern == at
+            labels, columns = deal.draw_labels(size, rng), self._pattern == at
             weights = self._weights[self._patterns[:, at]][:, columns]
             weights = weights.reshape(len(weights), columns.sum() * self.shape[2])
             for number in range(self.shape[0]):
