@@ -3,7 +3,7 @@
 import math
 import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -88,6 +88,17 @@ def html_table(facts: Mapping[str, str]) -> str:
     """
     rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
     return f"<table>{''.join(rows)}</table>"
+
+
+def join_names(names: Sequence[str], word: str = "and") -> str:
+    """Join names as people list them.
+
+    Examples
+    --------
+    >>> join_names(["a", "b", "c"]), join_names(["a"], "or")
+    ('a, b and c', 'a')
+    """
+    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def finite(value: Any) -> Any:

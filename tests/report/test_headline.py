@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
+from facevalue.printable import join_names
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.answer import join_phrases
 from facevalue.report.headline import HeadlineKind
 from facevalue.report.sizes import ODDS, SHARES_MOVED, ToldScale
 from tests.report import made
@@ -237,7 +237,7 @@ def test_what_cannot_be_judged_is_counted_apart() -> None:
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", "c"]])
 def test_lists_end_in_and(names: list[str]) -> None:
-    assert re.split(", | and ", join_phrases(names)) == names
+    assert re.split(", | and ", join_names(names)) == names
 
 
 def test_no_share_moves_by_more_than_is_told_of_a_divergence() -> None:

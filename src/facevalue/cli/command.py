@@ -58,9 +58,8 @@ class Printing(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse an option that takes one value and is given several: all but the last would be ignored."""
         options = args[: args.index("--")] if "--" in args else args
-        for option in self.params:
-            if not isinstance(option, click.Option) or option.multiple or option.is_flag or ctx.resilient_parsing:
-                continue
+        single = (o for o in self.params if isinstance(o, click.Option) and not (o.multiple or o.is_flag))
+        for option in () if ctx.resilient_parsing else single:
             count = sum(argument in option.opts or argument.partition("=")[0] in option.opts for argument in options)
             if count > 1:
                 takes = "several values separated by commas" if option.type.name == "names" else "one value"

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from facevalue.api.rehearsals import rehearse
 from facevalue.cli.output import Document, Output
+from facevalue.printable import join_names
 from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import LeftOut
@@ -27,7 +28,6 @@ from facevalue.runs.sight import REQUESTS
 from facevalue.statistics.precision import Precision
 from facevalue.stimuli.persons import persons_of
 from facevalue.studies import available
-from facevalue.studies.offers import join_names
 from facevalue.types import OptionValue
 
 _LOOKED_AT = 20_000

@@ -19,6 +19,7 @@ from facevalue.errors import DataError, error_place
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
+from facevalue.printable import join_names
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
@@ -158,7 +159,7 @@ def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, 
     levels = [statistic for statistic in statistics if not (statistic.says_difference or statistic.is_level)]
     described = list(dict.fromkeys(statistic.plural or f"{statistic.kind}s" for statistic in levels))
     if not tested:
-        return None, _ONLY_DESCRIBED.format(" and ".join(["means", *described]))
+        return None, _ONLY_DESCRIBED.format(join_names(["means", *described]))
     for task, estimand in tested:
         plan = estimand.statistic.precision(estimand, task, task.scores_of(estimand)[0], design)
         if plan is not None:
@@ -173,7 +174,7 @@ def _describe_unplanned(planned: Estimand, tested: Sequence[Estimand], described
         names = ", ".join(repr(name) for name in families)
         sentences.append(f"That is of the tests called {planned.family_name!r}; of {names} it says nothing.")
     if described:
-        text = " and ".join(described)
+        text = join_names(described)
         sentences.append(f"{text[:1].upper()}{text[1:]} are described and not tested: no effect of them is detected.")
     return " ".join(sentences)
 
@@ -288,10 +289,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         options={**options, **stored},
         manifest=table,
         design=design,
-        draws=Draws(
-            seeds=seeds, sampling=Sampling(given.temperature(options), 1.0, protocol.max_tokens),
-            reasks=protocol.reasks,
-        ),
+        draws=Draws(seeds, Sampling(given.temperature(options), 1.0, protocol.max_tokens), reasks=protocol.reasks),
         source=stimuli.source(table, options),
         ask=analysis.ask,
         sample=WholeUnits(
@@ -457,9 +455,8 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str
             words = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
             label = f"rows {number}" if text else " ".join(words if words and kind == "pictures" else [*words, kind])
             label = f"{task.name}: {label}" if task.name else label
-            blocks.append(
-                Block(label, (image,), task.ask.factors(), constants, kind == "bases", kind == "second bases")
-            )
+            is_base, is_second_base = kind == "bases", kind == "second bases"
+            blocks.append(Block(label, (image,), task.ask.factors(), constants, is_base, is_second_base))
     return Design(tuple(blocks))
 
 

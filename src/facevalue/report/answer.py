@@ -8,6 +8,7 @@ from facevalue.measures.caveats import counted_caveats, shared_caveat
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.instrument import sightless
 from facevalue.measures.missing_answers import MISSING_SHARE
+from facevalue.printable import join_names
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View
@@ -40,11 +41,6 @@ _UNITS = 2
 """Units in which is told what could have been missed."""
 
 
-def join_phrases(phrases: Sequence[str]) -> str:
-    """Parts of a sentence, the last after "and"."""
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
-
-
 def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
     """Sentence on where no difference was found, what could have been missed, and where one is ruled out."""
     blank = [comparison for comparison in comparisons if comparison.open_rows]
@@ -71,7 +67,7 @@ def _undecided_scope(blank: Sequence[LeadComparison], comparisons: Sequence[Lead
         return f"for {_names(blank[0], blank[0].open_rows, others)}{about}"
     names = [[row(comparison.lead, comparison.view, e) for e in comparison.open_rows] for comparison in blank]
     if len(names[0]) <= _BRIEF and all(set(of) == set(names[0]) for of in names):
-        return f"for {join_phrases(names[0])} in {'' if is_rest else 'any of '}{len(blank)} kinds of comparison"
+        return f"for {join_names(names[0])} in {'' if is_rest else 'any of '}{len(blank)} kinds of comparison"
     total = sum(len(comparison.open_rows) for comparison in blank)
     return f"in the other {total:,} comparisons" if is_rest else f"in any of {total:,} comparisons"
 
@@ -79,7 +75,7 @@ def _undecided_scope(blank: Sequence[LeadComparison], comparisons: Sequence[Lead
 def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> str:
     """The subjects of some rows: by name where they are few, else their number."""
     if len(rows) <= _BRIEF:
-        return join_phrases([row(comparison.lead, comparison.view, e) for e in rows])
+        return join_names([row(comparison.lead, comparison.view, e) for e in rows])
     subjects = len(set(map(comparison.subject, rows)))
     if subjects < len(rows) and word:
         return f"the {word}{len(rows):,} comparisons"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import ceil, inf, log10
 from statistics import median
 
+from facevalue.printable import join_names
 from facevalue.protocol.page import Section, selections
-from facevalue.report.answer import join_phrases
 from facevalue.report.cards import unit_counts
 from facevalue.report.checks import FEWEST, KINDS, Card, CardStatus
 from facevalue.report.findings import Finding, LeadComparison, PageComparisons, findings
@@ -104,7 +104,7 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
         return NextStep(_REMEDIES[answer.verdict])
     text = ""
     if names:
-        listed_names = join_phrases(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
+        listed_names = join_names(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
         if few := _too_few(of_page, sure):
             text = f"Confirm {listed_names} first: {few} are too few to act on. "
         elif kind is Kind.ILLUSTRATED:
@@ -163,7 +163,7 @@ def _missing_decides(comparisons: Sequence[LeadComparison]) -> list[NextStep]:
     ]  # fmt: skip
     if not turned:
         return []
-    names = join_phrases(list(dict.fromkeys(turned))[:_NAMED])
+    names = join_names(list(dict.fromkeys(turned))[:_NAMED])
     return [
         NextStep(
             f"Missing answers could undo some of what was found of {names}.",

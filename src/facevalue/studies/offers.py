@@ -1,10 +1,10 @@
 """Offers of studies beyond the common commands, and the error for a study that lacks one."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from facevalue import studies
 from facevalue.errors import SettingError
+from facevalue.printable import join_names
 from facevalue.protocol import Protocol
 from facevalue.studies.registry import StudyEntry, list_entries
 
@@ -68,14 +68,3 @@ def making_offer(name: str) -> "Making | None":
     """Making that a study by its name offers; None for a file of one's own, which is not known here."""
     offer = studies.protocol(name).extras.making if name in studies.STUDIES else None
     return None if offer is None else offer()
-
-
-def join_names(names: Sequence[str], word: str = "and") -> str:
-    """Join names as people list them.
-
-    Examples
-    --------
-    >>> join_names(["a", "b", "c"]), join_names(["a"], "or")
-    ('a, b and c', 'a')
-    """
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -6,6 +6,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.params import NamedRun, RunPlace, StudyName
+from facevalue.printable import join_names
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -48,7 +49,7 @@ verify = Printing(
 
 
 def _reproduce_help() -> str:
-    from facevalue.studies.offers import join_names, offering  # noqa: PLC0415 - studies are imported to ask them
+    from facevalue.studies.offers import offering  # noqa: PLC0415 - studies are imported to ask them
 
     offers = {name: offer for name, protocol in offering("reproduce").items() if (offer := protocol.extras.reproduce)}
     released = join_names([name for name, offer in offers.items() if offer.released])

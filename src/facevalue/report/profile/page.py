@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from facevalue import __version__
 from facevalue.measures.caveats import counted_caveats
+from facevalue.printable import join_names
 from facevalue.protocol.facets import GroupName
 from facevalue.protocol.lookup import Condition
-from facevalue.report.answer import join_phrases
 from facevalue.report.formatting import quantity
 from facevalue.report.html import environment, render_template
 from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
@@ -45,7 +45,7 @@ def profile_answer(profile: Profile) -> list[str]:
     compared = [cell.study for cell in profile.cells if not cell.mirrored and cell.estimate.value is not None]
     unmeasured = [study.name for study in profile.studies if study.name not in compared]
     without = (
-        f"Nothing of {join_phrases(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
+        f"Nothing of {join_names(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
     )
     open_studies = [*_unseen(profile), *_list_unanswered(profile)]
     if not compared:
@@ -75,7 +75,7 @@ def _unseen(profile: Profile) -> list[str]:
         for model in study.unseen:
             studies.setdefault(model, []).append(study.name)
     return [
-        f"Nothing shows that {model} sees the pictures of {join_phrases(names)}: what is not found there "
+        f"Nothing shows that {model} sees the pictures of {join_names(names)}: what is not found there "
         "says nothing of how it judges people."
         for model, names in studies.items()
     ]
@@ -116,12 +116,12 @@ def _disagreement(profile: Profile) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return [f"Kinds of question disagree about {join_phrases(names[:_MOST_NAMED])}{more}."]
+    return [f"Kinds of question disagree about {join_names(names[:_MOST_NAMED])}{more}."]
 
 
 def _by_dimension(cells: Sequence[ProfileCell]) -> str:
     counts = Counter(cell.group_name.dimension for cell in cells)
-    return join_phrases([f"{count:,} of {dimension}" for dimension, count in counts.most_common()])
+    return join_names([f"{count:,} of {dimension}" for dimension, count in counts.most_common()])
 
 
 def _largest(cells: Sequence[ProfileCell]) -> list[ProfileCell]:

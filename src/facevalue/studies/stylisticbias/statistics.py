@@ -166,18 +166,16 @@ class Concentration(PaperStatistic):
 
     def estimate(self, table: EstimateTable, estimand: Estimand, model: ModelScores) -> None:
         """Add the number of cues of one model."""
-        if model.answers is None:
-            return
-        cells = model.values.cells(*model.cut(estimand.by))
-        floor = sign_flip_floor(cells.sums, cells.counts, steps_to_share, SEED)
-        n = np.array([cells.counts.sum()])
-        labels = {"variation": [None]}
-        add_derived(table, m.STEPS_80, labels, cells, steps_to_share, n, floor=floor, bootstrapped=True)
+        if model.answers is not None:
+            self._add_steps(table, estimand, [model])
 
     def compare_models(self, table: EstimateTable, estimand: Estimand, models: Mapping[str, ModelScores]) -> None:
         """Add |SBS| of each cue averaged over models, and how many cues reach 80% of its total."""
-        variation, _ = next(iter(models.values())).cut(estimand.by)
-        cells = join_cells([model.values.cells(variation) for model in models.values()])
+        self._add_steps(table, estimand, list(models.values()))
+
+    def _add_steps(self, table: EstimateTable, estimand: Estimand, models: Sequence[ModelScores]) -> None:
+        variation, _ = models[0].cut(estimand.by)
+        cells = join_cells([model.values.cells(variation) for model in models])
 
         def averages(sums: Array, counts: Array) -> Array:
             sizes = np.abs(cell_means(sums, counts))
@@ -188,13 +186,12 @@ class Concentration(PaperStatistic):
             return steps_to_share(average, np.where(np.isfinite(average), 1.0, 0.0))
 
         n = cells.counts.sum(axis=0).reshape(len(models), -1).sum(axis=0)
-        for measure, labels, statistic, counted in (
-            (m.ABS_MODELS, variation.labels, averages, n),
-            (m.STEPS_80, {"variation": [None]}, steps, np.array([n.sum()])),
-        ):
-            floor = sign_flip_floor(cells.sums, cells.counts, statistic, SEED)
-            counts_steps = measure is m.STEPS_80
-            add_derived(table, measure, labels, cells, statistic, counted, floor=floor, bootstrapped=counts_steps)
+        if len(models) > 1:
+            floor = sign_flip_floor(cells.sums, cells.counts, averages, SEED)
+            add_derived(table, m.ABS_MODELS, variation.labels, cells, averages, n, floor=floor)
+        floor = sign_flip_floor(cells.sums, cells.counts, steps, SEED)
+        total, labels = np.array([n.sum()]), {"variation": [None]}
+        add_derived(table, m.STEPS_80, labels, cells, steps, total, floor=floor, bootstrapped=True)
 
 
 class ShiftShares(PaperStatistic):
@@ -441,9 +438,8 @@ def _pairs_of_models(
     models: Mapping[str, ModelScores],
 ) -> Iterator[tuple[tuple[str, str], tuple[ModelScores, ModelScores], bool]]:
     """Names and scores of each two models in either order, and whether it is the first time that they meet."""
-    for first, second in permutations(models, 2):
-        names = list(models)
-        yield (first, second), (models[first], models[second]), names.index(first) < names.index(second)
+    for (place, first), (other_place, second) in permutations(enumerate(models), 2):
+        yield (first, second), (models[first], models[second]), place < other_place
 
 
 @dataclass(frozen=True)
