@@ -94,7 +94,7 @@ def test_the_parser_is_held_against_people_and_the_run_keeps_what_they_say(asked
     assert all(0 < row["low"] <= row["value"] < 1 for row in document["agreement"])
     accuracy = {(row["label"], row["measure"]): row for row in document["accuracy"]}
     assert 0 < accuracy["all", "accuracy"]["low"] < accuracy["all", "accuracy"]["value"] < 1
-    assert {label for label, _ in accuracy} >= {"favourable", "unfavourable", "no answer", "all"}
+    assert {label for label, _ in accuracy} >= {"option favourable", "option unfavourable", "no answer", "all"}
     assert not [note for note in document["notes"] if "of kinds of which none counts" in note]
     wrong = [row for row in document["items"] if row["people"] != row["read"]]
     assert len({row["item"] for row in wrong}) == 3

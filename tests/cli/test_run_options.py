@@ -36,7 +36,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Misbehaving]:
 
 def run(facevalue: Command, model: str, *args: str, out: str = "run") -> Outcome:
     """Run a small study; what a model sees is asked in `test_sight`."""
-    options = ("--concurrency", "1", "--no-sight-check", *STUDY)
+    study = STUDY[2:] if "--faces" in args else STUDY
+    options = ("--concurrency", "1", "--no-sight-check", *study)
     return facevalue("run", "stylisticbias", "--model", model, "--out", out, *options, *args)
 
 

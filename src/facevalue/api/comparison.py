@@ -70,7 +70,7 @@ def gate(
     Examples
     --------
     >>> import facevalue as fv
-    >>> gate = fv.gate("runs/first", [{"measure": "shift", "by": ["variation"], "absolute": 0.2}])
+    >>> gate = fv.gate("runs/first", [{"measure": "shift", "by": ["variation"], "absolute": 0.1}])
     >>> gate.within, str(gate.outcome)
     (False, 'not enough data')
     """
