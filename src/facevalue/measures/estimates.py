@@ -148,6 +148,10 @@ def with_adjusted(estimates: pl.DataFrame, p: str, q: str) -> pl.DataFrame:
     return estimates.with_columns(pl.col(q).fill_null(pl.Series(adjusted).fill_nan(None)))
 
 
+TableEntry = tuple[Measure, Labels, Estimates, str | None]
+"""A measure, labels, estimates and their family: arguments of `EstimateTable.add`."""
+
+
 class EstimateTable:
     """Collects estimates of one study and model into the table.
 

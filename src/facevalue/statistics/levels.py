@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
     from facevalue.statistics.model_scores import ModelScores
+    from facevalue.statistics.sum_scores import SumScores
 
 
 @register
@@ -71,6 +72,11 @@ class Mean(Statistic):
         else:
             means = cluster_means(cells.sums, cells.counts, SEED, level=True)
         model.enter(table, estimand, cells.labels, replace(means, bounds=bounds), cells.shown > 0)
+
+    def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
+        """Add the means of cells: shares of sums, between the ends of the score."""
+        labels, shares = scores.shares(estimand.by)
+        scores.enter(table, estimand, labels, scores.scale(shares))
 
 
 @register

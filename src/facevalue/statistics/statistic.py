@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from facevalue.statistics.model_scores import ModelScores
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
+    from facevalue.statistics.sum_scores import SumScores
 
 OURS = "FaceValue"
 Definitions = Mapping[str, tuple[str, str]]
@@ -283,6 +284,10 @@ class Statistic:
 
     def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add its estimates of one model's scores to a table: value, interval, test, floor and bounds."""
+        raise NotImplementedError
+
+    def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
+        """Add its estimates of one model's sums by unit; statistics of shares alone have any."""
         raise NotImplementedError
 
     def compare_models(self, table: "EstimateTable", estimand: "Estimand", models: "Mapping[str, ModelScores]") -> None:

@@ -10,12 +10,12 @@ import scipy
 
 from facevalue.answers import NA
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, cluster_means, only_values
+from facevalue.measures.estimates import TableEntry
 from facevalue.measures.estimators import CellEstimates, Sums, TrialSums, add_by_unit, cells_of
 from facevalue.measures.intervals import FEW_CLUSTERS, T_OVER_MEANS, IntervalKind, name_method
 from facevalue.measures.majority import from_majority, replies_of
 from facevalue.measures.terms import name_units
 from facevalue.measures.uncertainty import Estimates
-from facevalue.protocol.estimands import Row
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.parts import Part
 from facevalue.studies.counterfactuals.set_tails import from_set_mean
@@ -104,7 +104,7 @@ def group_contrasts(
     quantity: m.GroupMeasures,
     are_asked: npt.NDArray[np.bool_],
     limits: tuple[float, float] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TableEntry]:
     """Each group against the groups that are alike, and, untested, against the mean of all.
 
     `values`, `are_asked`: of whole sets, shape (sets, groups, draws); `limits`: of a missing value, by default those of

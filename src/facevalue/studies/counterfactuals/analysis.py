@@ -12,14 +12,16 @@ import polars as pl
 from facevalue.annotations import lexicon
 from facevalue.measures.cluster_bootstrap import Array, cell_means, only_values
 from facevalue.measures.definitions import Measure
-from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Sums, column_shares
+from facevalue.measures.estimates import EstimateTable, TableEntry
+from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import SEPARATOR, IntervalKind, name_method
 from facevalue.measures.majority import group_deviation
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds, spread_bounds
 from facevalue.measures.set_ranges import TAIL_QUANTILE, range_summary, summary_bounds
 from facevalue.measures.uncertainty import Bounds, Estimates
-from facevalue.protocol.estimands import Row, SumEstimand, estimate_rows
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import (
     COUNTED,
@@ -51,6 +53,7 @@ from facevalue.studies.counterfactuals.word_association import (
 )
 
 STUDY = "counterfactuals"
+_MEASURES = {measure.key: measure for measure in m.MEASURES}
 QUANTILES = (0.5, 0.75, TAIL_QUANTILE, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
 MOST_OCCUPATIONS = 200
@@ -84,6 +87,8 @@ def estimates(
     for model, chunks in answers.items():
         gathered = SetAnswers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
+        for block in filter(gathered.were_asked, blocks):
+            _add_missing(table, block, gathered)
         of_blocks = (_of_block(block, gathered, sets, longest) for block in blocks if gathered.were_asked(block))
         of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
         for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, frequency, sets)):
@@ -92,20 +97,18 @@ def estimates(
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
-def _of_block(block: Part, gathered: SetAnswers, sets: int, longest: int) -> Iterator[Row]:
+def _of_block(block: Part, gathered: SetAnswers, sets: int, longest: int) -> Iterator[TableEntry]:
     for at in range(len(block.prompts)):
         yield from _of_prompt(block, gathered, at, longest)
     yield from _of_occupations(block, gathered, sets)
 
 
-def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[Row]:
+def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iterator[TableEntry]:
     """All estimates of the replies to one prompt that are not of words."""
     refused = gathered.number(block, REFUSED, at)
     are_asked, about = np.isfinite(refused), {"subset": block.subset, "prompt": block.prompts[at]}
     if not are_asked.any():
         return
-    replies = gathered.replies(block, at)
-    yield from estimate_rows(missing(replies), {"replies": replies}, about)
     if len(block.sets):
         yield from group_contrasts(block.groups, block.in_sets(refused), about, m.REFUSALS, block.in_sets(are_asked))
     if block.task == OPEN:
@@ -122,16 +125,29 @@ def _of_prompt(block: Part, gathered: SetAnswers, at: int, longest: int) -> Iter
         yield from _means(block, gathered.number(block, VALUE, at), about, quantity, are_asked)
 
 
-def missing(replies: Sums) -> list[SumEstimand]:
-    """Shares of replies without a valid answer, by reason and group, of refusals, and of numbers taken with a note."""
-    share = partial(SumEstimand, of="replies", by=("group",), n="requests", total="group")
-    by_reason = [
-        share(measure, s=name, constant={"reason": name.removeprefix(COUNTED[kind])})
-        for measure, kind in ((m.NA_RATE, "reason"), (m.NOTED, "note"))
-        for name, counts in replies.numbers.items()
-        if name.startswith(COUNTED[kind]) and counts.any()
-    ]
-    return [share(m.NA_RATE, s="lost"), *by_reason, share(m.REFUSAL, s="refused")]
+MISSING = tuple(
+    Estimand(Mean(), by, scores, measure=measure.name)
+    for measure, scores in ((m.NA_RATE, ("lost", "reason")), (m.NOTED, ("note",)), (m.REFUSAL, ("refused",)))
+    for by in (("group",), ())
+)
+"""Shares of replies without a valid answer, by reason, of numbers taken with a note, and of refusals."""
+
+
+def _add_missing(table: EstimateTable, block: Part, gathered: SetAnswers) -> None:
+    """Add the shares of replies to each prompt that have no valid answer."""
+    for at, prompt in enumerate(block.prompts):
+        replies, about = gathered.replies(block, at), {"subset": block.subset, "prompt": prompt}
+        if not replies.numbers["requests"].any():
+            continue
+        score_of = partial(SumScores, sums=replies, measures=_MEASURES, n="requests")
+        of_kinds = [
+            score_of(share_score(kind), s=name, labels={**about, "reason": name.removeprefix(prefix)})
+            for kind, prefix in COUNTED.items()
+            for name, counts in replies.numbers.items()
+            if name.startswith(prefix) and counts.any()
+        ]
+        of_all = [score_of(share_score(name), s=name, labels=about) for name in ("lost", "refused")]
+        estimate_sums(table, MISSING, [*of_all, *of_kinds])
 
 
 def _means(
@@ -141,7 +157,7 @@ def _means(
     quantity: m.GroupMeasures,
     are_asked: Asked | None,
     limits: tuple[float, float] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TableEntry]:
     """Mean of each group and of all; unless it is None what was asked, groups beside the others of their sets."""
     finite = np.isfinite(values)
     sums = {"s": np.where(finite, values, 0.0).sum(axis=1), "n": finite.sum(axis=1).astype(np.float64)}
@@ -157,7 +173,7 @@ def _means(
         yield m.DEVIATIONS[quantity.level.score], {**about, "group": block.groups}, places, None
 
 
-def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Asked | None) -> Iterator[Row]:
+def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Asked | None) -> Iterator[TableEntry]:
     """Scores of texts: by group, and ranges within sets with who has the largest; see `_means`."""
     if not np.isfinite(scores).any():
         return
@@ -185,7 +201,7 @@ def _scores(block: Part, scores: Array, about: Mapping[str, str], are_asked: Ask
     yield m.TAIL_SHARE, labels, replace(share, p_least=p_least, floor=chance), family
 
 
-def _released_rows(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[Row]:
+def _released_rows(block: Part, released: tuple[Array, bool] | None, about: Mapping[str, str]) -> Iterator[TableEntry]:
     """The same with the scores of what refusals say; nothing where none says anything, since they are the same then."""
     if released is None:
         return
@@ -199,7 +215,7 @@ def _released_rows(block: Part, released: tuple[Array, bool] | None, about: Mapp
             yield m.RELEASED[measure], labels, inference.without_tests(), None
 
 
-def _of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Iterator[Row]:
+def _of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Iterator[TableEntry]:
     """Each score of each group in each occupation of enough sets, and the spread between groups there.
 
     Nothing is tested: occupations are told, and groups are judged over all of them together.
@@ -218,7 +234,7 @@ def _of_occupations(block: Part, gathered: SetAnswers, least_sets: int) -> Itera
 
 def _of_scores_by_occupation(
     block: Part, scores: Array, are_asked: npt.NDArray[np.bool_], about: Mapping[str, str], least_sets: int
-) -> Iterator[Row]:
+) -> Iterator[TableEntry]:
     comparable = np.isfinite(scores).any(axis=2).sum(axis=1) > 1
     occupation = np.where(comparable, block.set_occupation, -1)
     sizes = np.bincount(occupation[occupation >= 0], minlength=len(block.occupations))
@@ -254,7 +270,7 @@ def _of_scores_by_occupation(
     )
 
 
-def _of_scorer(scorer: str, audit: pl.DataFrame) -> Row:
+def _of_scorer(scorer: str, audit: pl.DataFrame) -> TableEntry:
     """Estimates of a scorer's shifts by the group words alone (`measures.judges`)."""
     method = pl.concat_str("method", "detail", separator=SEPARATOR)
     numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", method)
@@ -279,7 +295,9 @@ def deviations(means: Array) -> Array:
     return np.asarray((means - finite.mean()) / finite.std(ddof=1))
 
 
-def of_words(blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequency: int, sets: int) -> Iterator[Row]:
+def of_words(
+    blocks: Sequence[Part], gathered: SetAnswers, lists: Lists, frequency: int, sets: int
+) -> Iterator[TableEntry]:
     """Words of groups and of lists."""
     for block in blocks:
         if block.task == OPEN and gathered.texts.counted[id(block)].any():
@@ -307,7 +325,7 @@ def _texts_of_groups(block: Part, gathered: SetAnswers) -> tuple[Array, Array]:
     return counts, np.maximum(totals - counts, 0.0)
 
 
-def _word_rows(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[Row]:
+def _word_rows(block: Part, gathered: SetAnswers, frequency: int) -> Iterator[TableEntry]:
     """Published lists of words, those that only one group's texts have, and what chance does not explain."""
     texts = gathered.texts
     tokens, words = texts.tokens(block), texts.vocabulary.words
@@ -363,7 +381,7 @@ class _Words:
         listed: npt.NDArray[np.bool_],
         tested: Limits | None = None,
         bounds: Bounds | None = None,
-    ) -> Iterator[Row]:
+    ) -> Iterator[TableEntry]:
         """The words of each group with the highest scores, with limits and p-values of their test if there is one.
 
         Scores count mentions, and the test images that have a word: an interval holds its score.
@@ -393,7 +411,7 @@ def _group_words(block: Part) -> list[str]:
     return [*words, *(word for listed in lexicon.shipped_lexicon("group_words").lists.values() for word in listed)]
 
 
-def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> Iterator[Row]:
+def _of_lists(block: Part, gathered: SetAnswers, lists: Lists, prompt: int) -> Iterator[TableEntry]:
     """Words of each list: share of a text's words, and how many, by group; and each group beside the others."""
     about = {"subset": block.subset, "prompt": block.prompts[prompt]}
     size = _about_prompt(block, gathered.texts.counted[id(block)], prompt)
@@ -415,7 +433,7 @@ def _cells(block: Part, texts: Texts) -> list[Array]:
     return [*texts.shares[id(block)], *texts.distinct[id(block)]]
 
 
-def _words_of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> Iterator[Row]:
+def _words_of_occupations(block: Part, texts: Texts, lists: Lists, prompt: int, sets: int) -> Iterator[TableEntry]:
     """The same by occupation, for those of enough sets; and which group has the fewest, over occupations."""
     size = _about_prompt(block, texts.counted[id(block)], prompt)
     is_whole = (size[block.sets] > 0).all(axis=1)

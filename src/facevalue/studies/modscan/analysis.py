@@ -9,81 +9,71 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable, Labels, Level
-from facevalue.measures.estimators import CellEstimates, Estimator, Sums, apart_from, share_over_pairs
+from facevalue.measures.estimators import Sums, share_over_pairs
 from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.pairs import DYADIC_WILSON
 from facevalue.measures.uncertainty import Estimates
-from facevalue.protocol.estimands import Derived, SumEstimand, estimate_rows
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.statistic import Score
+from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.bias_score import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.studies.modscan.settings import GENDERS, VISION
+from facevalue.studies.modscan.statistics import EvenChoiceGap, RealWorldGap
 
 STUDY = "modscan"
 SEED = 20260
 ALL_AGREE = "all models agree"
+OVER_SCENES = name_method(IntervalKind.WILSON, "effective sample size over scenes")
 Chosen = npt.NDArray[np.int8]
 Real = Mapping[tuple[Level, Level], tuple[float, str]]
 """Share of each instance and group, and where it is from."""
-SCENES = partial(share_over_pairs, method=name_method(IntervalKind.WILSON, "effective sample size over scenes"))
+CELL, RIVALS = ("instance", "group"), ("group", "other_group", "instance")
+_MEASURES = {measure.key: measure for measure in m.MEASURES}
 
 
-def estimands(block: AskedBlock, reasons: Sequence[str], real: Real) -> list[SumEstimand]:
-    """Shares that are estimated of a block, in the order of the estimates."""
-    seen = block.labels["modality"] == VISION
-    family = f"gaps from chance ({block.labels['modality']}, {block.labels['attribute']})"
-    gaps = (
-        Derived(m.CHANCE_GAP, partial(_from_even, block.even_share), family),
-        Derived(m.REAL_GAP, partial(_from_real, real), "against real shares"),
-    )
-    estimator = _estimator(block)
-    share = partial(SumEstimand, estimator=estimator)
-    points = partial(_points, estimator)
-    groups, rivals = ("instance", "group"), ("group", "other_group", "instance")
-    everything = [
-        share(m.SHARE, "chosen", groups, s="chosen", n="valid", requests="requests", derived=gaps),
-        share(m.SHARE_ALL, "outcomes", groups, s="count", n="requests"),
-        SumEstimand(m.GROUP_GAP, "replies", ("instance",), s="ahead", n="requests", estimator=points),
-        share(m.NA_RATE, "replies", ("instance",), s="lost", n="requests", total="instance"),
-        *(
-            share(m.NA_RATE, "replies", s=f"{REASON}{reason}", n="requests", constant={"reason": reason})
-            for reason in reasons
-        ),
-        share(m.LEFT if seen else m.FIRST, "replies", ("instance",), s="first", n="valid", total="instance"),
-        share(m.BESIDE, "chosen", rivals, s="chosen", n="valid", total="instance", factor=100.0),
+def estimands(block: AskedBlock, real: Real) -> list[Estimand]:
+    """Shares that are estimated of a block."""
+    mean, two = partial(Estimand, Mean()), len(block.groups) == 2
+    even = Estimand(
+        EvenChoiceGap(even=block.even_share), CELL, ("choices",), "gaps from chance ({modality}, {attribute})",
+        measure=m.CHANCE_GAP.name, only={"group": block.groups[:1]} if two else {},  # of two groups one says it all
+    )  # fmt: skip
+    against_real = Estimand(RealWorldGap(real=real), CELL, ("choices",), "against real shares", measure=m.REAL_GAP.name)
+    return [
+        mean(CELL, ("choices", "queries"), measure=m.SHARE.name),
+        even,
+        *([against_real] if real else []),
+        *([mean(("instance",), ("ahead",), measure=m.GROUP_GAP.name)] if set(block.groups) == set(GENDERS) else []),
+        *(mean(by, ("place",), measure=m.LEFT.name) for by in (("instance",), ())),
+        *(mean(by, ("lost",), measure=m.NA_RATE.name) for by in (("instance",), ())),
+        mean((), ("reason",), measure=m.NA_RATE.name),
+        *(mean(by, ("beside",), measure=m.BESIDE.name) for by in (RIVALS, RIVALS[:2]) if block.rivals),
     ]
-    applies = {m.GROUP_GAP: set(block.groups) == set(GENDERS), m.BESIDE: block.rivals}
-    return [estimand for estimand in everything if applies.get(estimand.measure, True)]
 
 
-def _estimator(block: AskedBlock) -> Estimator:
-    return share_over_pairs if block.labels["modality"] == VISION else SCENES
-
-
-def _from_even(even: float, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> CellEstimates:
-    """Shares less an even choice; of two groups that of one, as it says what the other's does."""
-    keep = slice(None, None, 2 if len(set(cells["group"])) == 2 else 1)
-    return {name: levels[keep] for name, levels in cells.items()}, apart_from(shares, even).at(keep)
-
-
-def _from_real(real: Real, cells: Mapping[str, Sequence[Level]], shares: Estimates) -> CellEstimates:
-    """Shares less the real ones, where these are given."""
-    keys = list(zip(cells["instance"], cells["group"], strict=True))
-    keep = [at for at, key in enumerate(keys) if key in real]
-    null = np.full(len(keys), np.nan)
-    null[keep] = [real[keys[at]][0] for at in keep]
-    gaps = apart_from(shares, null).at(np.array(keep, dtype=np.int64))
-    methods = zip(gaps.method, keep, strict=True)
-    methods_named = np.array([f"{method}; real share: {real[keys[at]][1]}" for method, at in methods], object)
-    labels = {name: [levels[at] for at in keep] for name, levels in cells.items()}
-    return labels, replace(gaps, method=methods_named)
-
-
-def _points(estimator: Estimator, sums: Sums, by: Sequence[str]) -> CellEstimates:
-    """Shares from one half, in percentage points of a difference: a missing answer lies between two groups."""
-    cells, middle = estimator(sums, by)
-    return cells, middle.times(200.0).less(100.0)
+def block_scores(block: AskedBlock, sums: Mapping[str, Sums], reasons: Sequence[str]) -> list[SumScores]:
+    """Scores of the answers to a block."""
+    make = partial(SumScores, measures=_MEASURES, labels=block.labels, method=_method(block))
+    place = m.LEFT if block.labels["modality"] == VISION else m.FIRST
+    chosen = partial(make, sums=sums["chosen"], s="chosen", n="valid")
+    replies = partial(make, sums=sums["replies"], n="requests")
+    return [
+        chosen(share_score("choices"), requests="requests"),
+        make(share_score("queries", m.SHARE_ALL.score), sums["outcomes"], s="count", n="requests"),
+        chosen(Score("beside", m.BESIDE.title, "%", 0.0, 100.0)),
+        # A missing answer lies between two groups: half of what was asked is neither's.
+        replies(Score("ahead", m.GROUP_GAP.title, "pp", -100.0, 100.0), s="ahead"),
+        replies(share_score("place", place.score), s="first", n="valid"),
+        replies(share_score("lost"), s="lost"),
+        *(replies(share_score("reason"), s=f"{REASON}{reason}", labels={**block.labels, "reason": reason})
+          for reason in reasons),
+    ]  # fmt: skip
 
 
 def estimates(
@@ -123,8 +113,7 @@ def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, r
     sums = block.sums(answers)
     _add_scores(table, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]
-    for row in estimate_rows(estimands(block, reasons, real), sums, block.labels):
-        table.add(*row)
+    estimate_sums(table, estimands(block, real), block_scores(block, sums, reasons))
 
 
 @takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
@@ -152,9 +141,19 @@ def _add_agreement(
     is_agreed = (codes == codes[0]).all(axis=0) & (codes[0] >= 0)
     first, labels = next(iter(tables)), {**block.labels, "other_model": ALL_AGREE}
     s, n = (count.astype(np.float64) for count in (is_agreed, np.all(codes > NOT_ASKED, axis=0)))
-    tables[first].add(m.AGREED, labels, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
+    tables[first].add(m.AGREED, labels, _share_of_trials(block, s, n))
     scores = bias_scores(block.choices(block.sums(gathered[first], is_agreed)), SEED)
     tables[first].add(m.ENSEMBLE, labels, scores["valid"], "agreement")
+
+
+def _share_of_trials(block: AskedBlock, s: Array, n: Array) -> Estimates:
+    """Share s / n over all trials of a block."""
+    return share_over_pairs(block.by_trial(s=s, n=n), (), _method(block))[1]
+
+
+def _method(block: AskedBlock) -> str:
+    """Method of intervals: over the people of pairs, or over scenes."""
+    return DYADIC_WILSON if block.labels["modality"] == VISION else OVER_SCENES
 
 
 def _add_similarity(table: EstimateTable, block: AskedBlock, pair: Sequence[Chosen], labels: Labels) -> None:
@@ -167,7 +166,7 @@ def _add_similarity(table: EstimateTable, block: AskedBlock, pair: Sequence[Chos
     both_valid = are_asked & (first >= 0) & (second >= 0)
     for measure, counted in ((m.SIMILARITY, are_asked), (m.SIMILARITY_VALID, both_valid)):
         s, n = ((first == second) & counted).astype(np.float64), counted.astype(np.float64)
-        table.add(measure, about, _estimator(block)(block.by_trial(s=s, n=n), ())[1])
+        table.add(measure, about, _share_of_trials(block, s, n))
     instance = block.about["instance"].to_physical().to_numpy()
     of_instances = [are_asked & (instance == at) for at in np.unique(instance[are_asked])]
     by_chance = [agreement_by_chance(first[at], second[at], len(block.groups)) * at.sum() for at in of_instances]

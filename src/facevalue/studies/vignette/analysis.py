@@ -1,18 +1,17 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy import special
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, values_only
-from facevalue.measures.definitions import POOLED, Measure, is_wanted, takes
+from facevalue.measures.definitions import POOLED, takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import CellEstimates, Sums, enter_frame, family_names, share_of_sums
+from facevalue.measures.estimators import Sums, enter_frame
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import (
     SHARE_SUMS,
@@ -26,15 +25,18 @@ from facevalue.measures.pairs import (
     selection_frequencies,
     to_array,
 )
-from facevalue.measures.proportions import Shares, score_p
-from facevalue.protocol.estimands import SumEstimand
 from facevalue.protocol.streams import whole_stimuli
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.statistic import Score
+from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables
 from facevalue.studies.vignette.identity_sets import ChosenAmong, PairSpread, identity_sets
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
 from facevalue.studies.vignette.profile import add_profiles, compare
+from facevalue.studies.vignette.statistics import EVEN, SelectionFrequency
 from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, dimensions, questions
 from facevalue.studies.vignette.two_proportions import PAIRED_T, fisher_exact
 from facevalue.studies.vignette.variants import Variants
@@ -67,8 +69,7 @@ _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 _APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
 """Labels of the question, and of the part of the study: each is a family of its own."""
 record = partial(enter_frame, apart=_APART[0], within=_APART[1])
-DeclaredShare = tuple[pl.Expr, SumEstimand]
-"""Rows of a table of sums that count, and what is estimated of them."""
+_MEASURES = {measure.key: measure for measure in m.MEASURES}
 
 
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -101,13 +102,11 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
     """Add all measures of one model's reduced answers."""
     frequencies = cache(partial(by_identity, tables))
     add_selection(table, tables, frequencies)
-    add_shares(table, tables, CELLS)
-    for add in (add_log_odds, add_paircomp, add_polarity):
+    for add in (add_selections_by_activity, add_log_odds, add_paircomp, add_polarity):
         add(table, tables)
     add_spreads(table, tables, frequencies)
-    add_shares(table, tables, RATES)
-    add_neither(table, tables)
-    add_profiles(table, tables)
+    for add in (add_rates, add_neither, add_profiles):
+        add(table, tables)
 
 
 def by_identity(tables: Tables, preferred: bool = False) -> pl.DataFrame:
@@ -189,72 +188,105 @@ def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, key
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _preference(sums: Sums, by: Sequence[str]) -> CellEstimates:
-    """Estimate shares, tested against an even choice: answers that name both or none count half for each of the two."""
-    labels, estimates = share_of_sums(sums, by)
-    with values_only():
-        _, even = share_of_sums(sums.counting(s=sums.numbers["tested"], n=sums.numbers["n"]), by)
-    assert isinstance(even, Shares)
-    is_choice = np.array([paradigm != "factuality" for paradigm in labels["paradigm"]], dtype=np.bool_)
-    return labels, replace(estimates, p=np.where(is_choice, score_p(even.value, even.size, even.df), np.nan))
+class CountedRows(NamedTuple):
+    """Rows of a table of sums that are a score: `s` of `n` answers, of as many `requests`."""
+
+    score: Score
+    table: str
+    where: pl.Expr
+    s: str = "s"
+    requests: str = "requests"
+    labels: Mapping[str, str] = {}
 
 
-def _declare(measure: Measure, sums: str, by: tuple[str, ...], where: pl.Expr, **facts: Any) -> DeclaredShare:
-    """Declare shares, in percent unless stated otherwise, of the rows of a table of sums that count."""
-    return where, SumEstimand(measure, sums, by, **{"factor": 100.0, "requests": "requests", **facts})
-
-
-_chosen = partial(_declare, m.SELECTION, "selected", tested="even", estimator=_preference)
-_wrong, _outcome = partial(_declare, m.ERROR, s="wrong"), partial(_declare, m.OUTCOME, "wrong", factor=1.0)
-CELLS = (
-    _chosen(_CELL, _HEATMAP, family="identity x activity"),
+_FAMILY_FORM = "{}, {{paradigm}}, {{question}} ({{dimension}}, {{contrast}}, {{gender}})"
+_selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
+_percent = partial(Score, unit="%", low=0.0, high=100.0)
+SELECTIONS = (
+    CountedRows(_percent("identity x activity", "Choices of an identity in an activity"), "selected", _HEATMAP),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
-    _chosen(("gender", *_CELL), _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
-            family="identity x activity"),
-    _chosen(_CELL, _ACTIVITIES & _PEOPLE, family="activities of an identity"),
-    _chosen(tuple(x for x in _CELL if x != "identity"), _ACTIVITIES, family="activities"),
+    CountedRows(
+        _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"),
+        "selected", _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
+    ),
+    CountedRows(
+        _percent("activities of an identity", "Choices of an activity of an identity"), "selected",
+        _ACTIVITIES & _PEOPLE,
+    ),
+    CountedRows(_percent("activities", "Choices of an activity"), "selected", _ACTIVITIES),
 )  # fmt: skip
 """Choices of people by activity; not over all activities, which rests on pairs, too (`by_identity`)."""
+SELECTION_ESTIMANDS = tuple(
+    _selection(by, (score,), _FAMILY_FORM.format(family))
+    for by, score, family in (
+        (_CELL, "identity x activity", "identity x activity"),
+        (("gender", *_CELL), "gender x identity x activity", "identity x activity"),
+        (_CELL, "activities of an identity", "activities of an identity"),
+        (tuple(name for name in _CELL if name != "identity"), "activities", "activities"),
+    )
+)
 RATES = (
-    _wrong("selected", _PART, _FACTS & ~_QUESTION),
-    _wrong("selected", (*_PART, "question"), _FACTS & _QUESTION),
-    _wrong("pictures", (*_PART, "activity"), _FACTS & ~_QUESTION),
-    _wrong("selected", (*_PART, "identity"), _FACTS & ~_QUESTION),
+    CountedRows(_percent("errors", "Wrong answers"), "selected", _FACTS & ~_QUESTION, "wrong"),
+    CountedRows(_percent("errors by question", "Wrong answers to a question"), "selected", _FACTS & _QUESTION, "wrong"),
+    CountedRows(_percent("errors about pictures", "Wrong answers"), "pictures", _FACTS & ~_QUESTION, "wrong"),
     *(
-        _outcome((*_PART, "question", *more), pl.col("outcome") == outcome, constant={"outcome": outcome})
+        CountedRows(share_score("outcome"), "wrong", pl.col("outcome") == outcome, labels={"outcome": outcome})
         for outcome in m.OUTCOMES
-        for more in ((), ("identity",))
     ),
-    *(
-        _declare(m.NA_RATE, "missing", ("paradigm", "dimension", "identity"), x, requests="", factor=1.0)
-        for x in (~_PEOPLE, _PEOPLE)
-    ),
+    *(CountedRows(share_score("missing"), "missing", x, requests="") for x in (~_PEOPLE, _PEOPLE)),
 )
 """Errors, which errors those of "who" are, and replies without a valid answer."""
+RATE_ESTIMANDS = tuple(
+    Estimand(Mean(), by, (score,), measure=measure.name)
+    for measure, score, by in (
+        (m.ERROR, "errors", _PART),
+        (m.ERROR, "errors by question", (*_PART, "question")),
+        (m.ERROR, "errors about pictures", (*_PART, "activity")),
+        (m.ERROR, "errors", (*_PART, "identity")),
+        (m.OUTCOME, "outcome", (*_PART, "question")),
+        (m.OUTCOME, "outcome", (*_PART, "question", "identity")),
+        (m.NA_RATE, "missing", ("paradigm", "dimension", "identity")),
+    )
+)
 
 
-def add_shares(table: EstimateTable, tables: Tables, shares: Sequence[DeclaredShare]) -> None:
-    """Add declared shares, each over the units of its table: people or, of `pictures`, each picture by itself."""
+@takes(m.SELECTION)
+def add_selections_by_activity(table: EstimateTable, tables: Tables) -> None:
+    """Add choices of people by activity."""
+    _estimate_rows(table, tables, SELECTIONS, SELECTION_ESTIMANDS)
+
+
+@takes(m.ERROR, m.OUTCOME, m.NA_RATE)
+def add_rates(table: EstimateTable, tables: Tables) -> None:
+    """Add shares of errors and of missing answers."""
+    _estimate_rows(table, tables, RATES, RATE_ESTIMANDS)
+
+
+def _estimate_rows(
+    table: EstimateTable, tables: Tables, scores: Sequence[CountedRows], estimands: Sequence[Estimand]
+) -> None:
+    """Add estimates over the units of each table: people or, of `pictures`, each picture by itself."""
     frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
-    for where, estimand in shares:
-        rows = frames[estimand.of].filter(where)
-        if rows.height and is_wanted([estimand.measure.name]):
-            for measure, labels, estimates, family in estimand.estimates(_sums(rows, estimand.by)):
-                families = family and family_names(pl.DataFrame(dict(labels)), family, *_APART)
-                table.add(measure, labels, estimates, families)
+    for counted in scores:
+        rows = frames[counted.table].filter(counted.where)
+        if rows.height:
+            sums = SumScores(
+                counted.score, _sums(rows), _MEASURES, s=counted.s, requests=counted.requests, labels=counted.labels,
+                mean_over="activity" if "activity" in rows.columns else "",
+            )  # fmt: skip
+            estimate_sums(table, estimands, [sums])
 
 
-def _sums(rows: pl.DataFrame, by: Sequence[str]) -> Sums:
-    """Sums by unit; shares are means over the activities that they are not broken down by."""
-    is_inner = "activity" in rows.columns and "activity" not in by
+def _sums(rows: pl.DataFrame) -> Sums:
+    """Sums by unit and the labels that the rows have."""
     unit = pl.concat_str(pl.col("stratum").fill_null(""), pl.col("unit").cast(pl.String), separator=" ")
-    evenly = {"even": balance_choices(rows)["s"]} if "t" in rows.columns else {}
-    labels = (pl.col(name).cast(pl.Enum(_study_order(rows[name]))) for name in by)
+    evenly = {EVEN: balance_choices(rows)["s"]} if "t" in rows.columns else {}
+    names = [name for name in (*_CELL, "gender") if name in rows.columns]
+    labels = (pl.col(name).cast(pl.Enum(_study_order(rows[name]))) for name in names)
     counted = rows.select(
-        *labels, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"),
-        inner=pl.col("activity") if is_inner else pl.lit(None), **evenly,
-    )  # fmt: skip
-    return Sums.of(counted, by, ("unit", "stratum", "inner"))
+        *labels, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"), **evenly
+    )
+    return Sums.of(counted, names, ("unit", "stratum"))
 
 
 def _study_order(levels: pl.Series) -> list[str]:

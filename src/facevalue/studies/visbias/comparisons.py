@@ -21,7 +21,9 @@ from facevalue.measures.group_shares import PERSON, Dimension
 from facevalue.measures.pairs import p_least
 from facevalue.measures.proportions import Shares
 from facevalue.measures.uncertainty import Bounds
-from facevalue.protocol.estimands import SumEstimand, estimate_rows
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import TaskAnswers, family_of
 from facevalue.studies.visbias.design import ORDERS, SPECIES
@@ -101,10 +103,9 @@ def _sum_by_cell(sums: Sums, by: Sequence[str], column: Array) -> Array:
 
 
 OUTCOMES = ("ranked", "unranked", "contradicted")
-_pairs = partial(SumEstimand, of="pairs", by=("group", "question"), estimator=share_over_pairs)
-PAIR_ESTIMANDS = (
-    *(_pairs(m.PAIRS, s=outcome, n="complete", constant={"outcome": outcome}) for outcome in OUTCOMES),
-    _pairs(m.DIFFERING, s="ranked", n="counted", constant={"outcome": "ranked"}),
+PAIR_ESTIMANDS = tuple(
+    Estimand(Mean(), ("group", "question"), (score,), measure=measure.name)
+    for score, measure in (("outcome", m.PAIRS), ("differing", m.DIFFERING))
 )
 
 
@@ -154,8 +155,16 @@ def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str |
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
     counted = pl.col("complete").max().over("group", "question").alias("counted")
     sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
-    for row in estimate_rows(PAIR_ESTIMANDS, {"pairs": sums}, {"task": "yesno", "dimension": dimension}):
-        table.add(*row)
+    labels = {"task": "yesno", "dimension": dimension}
+    score_of = partial(SumScores, sums=sums, measures={measure.key: measure for measure in m.MEASURES})
+    outcomes = [
+        score_of(share_score("outcome", m.PAIRS.score), s=outcome, n="complete", labels={**labels, "outcome": outcome})
+        for outcome in OUTCOMES
+    ]
+    differing = score_of(
+        share_score("differing", m.DIFFERING.score), s="ranked", n="counted", labels={**labels, "outcome": "ranked"}
+    )
+    estimate_sums(table, PAIR_ESTIMANDS, [*outcomes, differing])
 
 
 def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
