@@ -7,7 +7,7 @@ below it, until the limit is lowered as well.
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -55,7 +55,8 @@ class Module(NamedTuple):
         return self.path.parent.relative_to(PACKAGE).as_posix()
 
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        nodes = nodes_by_kind(self.path)
+        return (node for kind in kinds for node in nodes.get(kind, ()))
 
     def function_names(self) -> list[str]:
         """Names of functions and methods, special ones left out."""
@@ -71,6 +72,21 @@ def modules() -> tuple[Module, ...]:
     """Every module, parsed once."""
     texts = ((path, path.read_text()) for path in sorted(PACKAGE.rglob("*.py")))
     return tuple(Module(path, text.count("\n"), ast.parse(text)) for path, text in texts)
+
+
+@cache
+def module_trees() -> Mapping[Path, ast.Module]:
+    """Trees by path."""
+    return {module.path: module.tree for module in modules()}
+
+
+@cache
+def nodes_by_kind(path: Path) -> Mapping[type[ast.AST], Sequence[ast.AST]]:
+    """Nodes of a module by their class, walked once."""
+    out: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in ast.walk(module_trees()[path]):
+        out.setdefault(type(node), []).append(node)
+    return out
 
 
 def is_bare(name: str, endings: str = "ed|wn|ken|den|ten|sen|ven") -> bool:

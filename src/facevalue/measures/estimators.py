@@ -6,7 +6,7 @@ Of the numbers that were added up, `s` is a share of `n`, and `requests` the num
 several studies are here; a paper's own arithmetic is beside its study, and says what it estimates in the same form.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -304,8 +304,6 @@ def _named(units: pl.Series) -> tuple[str, ...]:
 
 CellEstimates = tuple[Mapping[str, Sequence[Level]], Estimates]
 """Labels of estimates, and these."""
-Estimator = Callable[[Sums, Sequence[str]], CellEstimates]
-"""From sums, and labels by which they are broken down, to cells."""
 
 
 def cells_of(sums: Sums, by: Sequence[str]) -> tuple[dict[str, list[Level]], Codes, int]:
