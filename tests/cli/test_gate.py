@@ -107,7 +107,7 @@ def test_changes_are_taken_against_the_baseline_on_the_same_people(gate: Gate) -
     limits = (f"{SHIFTS}change = 0.4", 'measure = "missing_share"\nrise = 0.1', 'measure = "na_rate"\nrise = 0.1')
     kept = gate("null", *limits, options=("--baseline", "before"))
     assert kept.status == Exit.DONE, kept.out
-    assert "Compared on the 16 faces that both runs were asked about." in kept.out
+    assert "Compared on the 16 people that both runs were asked about." in kept.out
     moved = gate("strong", f"{SHIFTS}change = 0.02", options=("--baseline", "before", "--json"))
     document = json.loads(moved.out)
     assert (moved.status, document["baselines"], document["limits"][0]["of_change"]) == (3, ["before"], True)

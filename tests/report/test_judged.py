@@ -54,7 +54,7 @@ def test_row_details_hold_everything_needed_to_judge_a_number() -> None:
     html = rendered(made.judged())
     title = next(t for t in re.findall(r'data-v="[^"]*" title="([^"]*)"', html) if t.startswith("−16.6"))
     for part in (
-        "difference found: a reason", "n = 1,200 in 60 faces", "found with 80% power from 3.1 points up",
+        "difference found: a reason", "n = 1,200 in 60 people", "found with 80% power from 3.1 points up",
         "margin ±2.0 points, declared before the run", "with missing answers counted worst-case −22.1 to −11.1",
         "size without what chance adds 16.6 points",
     ):  # fmt: skip

@@ -63,7 +63,7 @@ def test_the_page_names_every_pair_and_links_to_the_section(page: tuple[str, dic
     html, _, told = page
     assert 'id="between-models"' in html
     assert 'href="#between-models"' in html
-    assert html.count("Compared on the 6 faces that both runs were asked about.") == 2
+    assert html.count("Compared on the 6 people that both runs were asked about.") == 2
     assert "Without a valid answer, and not compared: sim/refuser." in html
     assert len(told) == 2
     assert all(MODELS[0] in line for line in told)

@@ -3,8 +3,7 @@
 import polars as pl
 
 from facevalue.errors import DataError, NoPicturesError
-from facevalue.measures.cells import UNIT_NOUNS
-from facevalue.measures.definitions import key_of
+from facevalue.measures.definitions import key_of, sampled_units
 from facevalue.protocol.calibration import Calibration, Rival, Rows
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.tasks import Task, Tasks
@@ -49,7 +48,7 @@ def calibration_of(protocol: Protocol) -> Calibration:
     ]
     return Calibration(
         planted=tuple(dict.fromkeys([*sets.cue[-1:], *factors])),
-        counted=UNIT_NOUNS[sets.unit],
+        counted=sampled_units(sets.unit),
         units=tuple(dict.fromkeys(["image", "identity", "set", sets.key])),
         sampled=sets.key,
         own_pictures=tuple(

@@ -26,9 +26,6 @@ UNIT_KEYS: dict[str, tuple[str, ...]] = {
 }
 """Units that studies sample, and the columns that tell them apart. A pair is one whichever side its pictures are on."""
 
-UNIT_NOUNS = {"identity": "people", "counterfactual set": "sets", "image": "pictures", "template": "templates"}
-"""Nouns for units, in the plural."""
-
 
 def number_clusters(frame: pl.DataFrame, unit: str) -> tuple[npt.NDArray[np.int64], list[str]]:
     """Number the clusters of a frame's rows.

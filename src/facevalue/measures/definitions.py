@@ -1,6 +1,7 @@
 """Definitions of measures, and which of them are wanted."""
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,7 +27,7 @@ APART = "share apart"
 
 
 _SAMPLED = {
-    "identity": "faces", "counterfactual set": "sets", "person or scene": "people or scenes",
+    "identity": "people", "image": "pictures", "counterfactual set": "sets", "person or scene": "people or scenes",
     "unit sampled": "units", "unit asked together": "units",
 }  # fmt: skip
 """What people call the units that were sampled, in the plural."""
@@ -38,14 +39,26 @@ def sampled_units(cluster: str) -> str:
     Examples
     --------
     >>> sampled_units("identity"), sampled_units("image"), sampled_units("unit sampled"), sampled_units("")
-    ('faces', 'images', 'units', 'units')
+    ('people', 'pictures', 'units', 'units')
     """
     return _SAMPLED.get(cluster, f"{cluster or 'unit'}s")
 
 
 def count_units(count: float, cluster: str) -> str:
-    """A number of sampled units with their name: "1 face", "1,200 images"."""
-    return f"{count:,.0f} {sampled_units(cluster)}".removesuffix("s" if round(count) == 1 else "")
+    """A number of sampled units with their name: "1 person", "1,200 pictures"."""
+    return count_nouns(f"{count:,.0f}", sampled_units(cluster))
+
+
+def count_nouns(amount: str, nouns: str) -> str:
+    """A number and what it counts.
+
+    Examples
+    --------
+    >>> count_nouns("1", "questions in each test"), count_nouns("1", "people"), count_nouns("2.5", "questions")
+    ('1 question in each test', '1 person', '2.5 questions')
+    """
+    singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))
+    return f"{amount} {singular if amount == '1' else nouns}"
 
 
 def unit_name(unit: str, *, apart: bool) -> str:

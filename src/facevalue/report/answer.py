@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf
 
 from facevalue.measures.caveats import counted_caveats, shared_caveat
-from facevalue.measures.definitions import NO_INTERVENTION
+from facevalue.measures.definitions import NO_INTERVENTION, count_nouns
 from facevalue.measures.instrument import sightless
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.printable import join_names
@@ -117,7 +117,7 @@ def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
     """
     comparison = min(comparisons, key=lambda candidate: inf if candidate.missable is None else candidate.missable)
     subjects = len({comparison.subject(e) for e in comparison.rows})
-    units = f"{comparison.units:,} {comparison.unit_name}".removesuffix("s" if comparison.units == 1 else "")
+    units = count_nouns(f"{comparison.units:,}", comparison.unit_name)
     only = upper(row(comparison.lead, comparison.view, comparison.rows[0]))
     whom = f"each of {subjects:,} {comparison.lead.noun[1]}" if subjects > 1 else only
     size = comparison.missable

@@ -302,7 +302,7 @@ def detail(
     estimate: Estimate,
     *,
     signed: bool = False,
-    unit_name: str = "faces",
+    unit_name: str = "units",
     floor: Estimate | None = None,
     corrected: Estimate | None = None,
     brief: bool = False,

@@ -10,8 +10,7 @@ import polars as pl
 import scipy
 
 from facevalue.design import Design
-from facevalue.measures.cells import UNIT_NOUNS
-from facevalue.measures.definitions import Measure, key_of
+from facevalue.measures.definitions import Measure, key_of, sampled_units
 from facevalue.measures.set_ranges import SHUFFLED, range_summary
 from facevalue.measures.uncertainty import no_floor
 from facevalue.statistics.answer_arrays import Axes, collect
@@ -104,7 +103,7 @@ def precision_of_difference(estimand: Estimand, task: PlannedTask, score: Score,
     measure = estimand.name_of(breakdown)
     return Precision(
         what=f"the {measure.replace('_', ' ')} ({score.title[:1].lower()}{score.title[1:]})", tests=max(tests, 1),
-        clusters=len(sets.identities), items=items, cluster=UNIT_NOUNS[sets.unit],
+        clusters=len(sets.identities), items=items, cluster=sampled_units(sets.unit),
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [sets.key, *breakdown.prompt_factors], columns, task.rows), spread=spread,
         default=default, shares=shares, largest=task.measures[key_of(measure, score.label)].limits[1],
@@ -241,7 +240,7 @@ def precision_of_range(estimand: Estimand, task: PlannedTask, score: Score, desi
         tests=tests,
         clusters=len(breakdown.sets.identities),
         items=items,
-        cluster=UNIT_NOUNS[breakdown.sets.unit],
+        cluster=sampled_units(breakdown.sets.unit),
         item="questions" if columns == 1 else "questions in each test",
         units=units_asked(design, [breakdown.sets.key, *breakdown.prompt_factors], columns, task.rows),
         spread=spread,
@@ -276,7 +275,7 @@ def precision_of_question(
     moved = "a shift" if is_of_cue else f"a difference between two halves of {factor}"
     return Precision(
         what=f"{moved} in one question, so that a tally counts it ({score.title[:1].lower()}{score.title[1:]})",
-        tests=1, clusters=len(sets.identities), items=1.0, cluster=UNIT_NOUNS[sets.unit], item="question",
+        tests=1, clusters=len(sets.identities), items=1.0, cluster=sampled_units(sets.unit), item="question",
         units=units_asked(design, [sets.key], 1, task.rows), spread=spread, default=default, largest=score.span,
         of_question=True,
     )  # fmt: skip

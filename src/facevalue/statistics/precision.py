@@ -1,6 +1,5 @@
 """Precision that is to be expected of a study: how far units differ, and what else a planner must know."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -9,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Design
+from facevalue.measures.definitions import count_nouns
 from facevalue.statistics.sets import Sets
 
 Array = npt.NDArray[np.float64]
@@ -282,7 +282,7 @@ class Precision:
 
     def sample_of(self, clusters: int, items: float) -> str:
         """So many units with so many items each, for people, in the singular for one."""
-        return f"{_count_nouns(f'{clusters:,}', self.cluster)} with {_count_nouns(_amount(items), self.item)} each"
+        return f"{count_nouns(f'{clusters:,}', self.cluster)} with {count_nouns(_amount(items), self.item)} each"
 
 
 def variation_spread(phi: Array, sets: Sets, source: str, growth: float = 0.0) -> UnitSpread:
@@ -336,13 +336,3 @@ def units_asked(
 
 def _amount(items: float) -> str:
     return f"{items:,.0f}" if items >= 100 else f"{items:.3g}"
-
-
-def _count_nouns(amount: str, nouns: str) -> str:
-    """A number and what it counts.
-
-    >>> _count_nouns("1", "questions in each test"), _count_nouns("1", "people"), _count_nouns("2.5", "questions")
-    ('1 question in each test', '1 person', '2.5 questions')
-    """
-    singular = re.sub(r"^people\b", "person", re.sub(r"^(\w+)s\b", r"\1", nouns))
-    return f"{amount} {singular if amount == '1' else nouns}"

@@ -7,7 +7,7 @@ from operator import and_
 
 import polars as pl
 
-from facevalue.measures.definitions import Measure, definition_of
+from facevalue.measures.definitions import Measure, definition_of, sampled_units
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, rows_to_estimates
@@ -85,9 +85,7 @@ class View:
         self.titles = titles
         self.measures: Mapping[str, Measure] = {m.key: m for m in measures}
         clusters = {m.cluster for m in measures}
-        self.unit_name = (
-            "faces" if clusters <= {"identity"} else f"{clusters.pop()}s" if len(clusters) == 1 else "units"
-        )
+        self.unit_name = sampled_units(clusters.pop() if len(clusters) == 1 else "")
         self.model = model or numbers.primary
         self.conditions = conditions
         self.models: Sequence[str] = numbers.models if conditions else numbers.plain or numbers.models
