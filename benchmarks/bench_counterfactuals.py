@@ -30,8 +30,8 @@ from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
 from facevalue.studies.counterfactuals.pictures import groups, located, read_pictures, source
-from facevalue.studies.counterfactuals.set_tails import tail_shares
 from facevalue.studies.counterfactuals.settings import OPEN, SETTINGS, selection
+from facevalue.studies.counterfactuals.statistics import tail_shares
 from facevalue.studies.counterfactuals.texts import word_lists
 from tests.studies.counterfactuals.published import PUBLISHED, published
 

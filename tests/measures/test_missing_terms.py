@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.missing_answers import MissingAnswers
-from facevalue.measures.terms import TermRecord, term_record, terms_kept
+from facevalue.measures.uncertainty import TermRecord, term_record, terms_kept
 
 BY = MissingBy((Grouped.of("group", "person"),), ("question",))
 

@@ -11,8 +11,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import FaceValueError
 from facevalue.generators.base import NULL_EDIT
-from facevalue.protocol.own_pictures import KINDS
-from facevalue.protocol.picture_sources import Edits
+from facevalue.protocol.own_pictures import KINDS, Edits
 from facevalue.types import Image, Request, Response, Status
 from tests.protocol.conftest import Reader
 

@@ -6,7 +6,7 @@ import pytest
 from facevalue.answers import NA
 from facevalue.errors import FaceValueError
 from facevalue.protocol.open_answers import Field
-from facevalue.protocol.several_ratings import Measurements
+from facevalue.protocol.structured_replies import Measurements
 from tests.protocol.conftest import MINIMAL, Reader
 
 FIELDS = """kind = "measurements"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.protocol.look import Of
-from facevalue.protocol.words import Words
+from facevalue.protocol.look import Of, Words
 
 WORDS = """
 [cues]

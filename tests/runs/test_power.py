@@ -24,8 +24,8 @@ from facevalue.runs import RunSettings, run
 from facevalue.runs.power import Detection, detection
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
-from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.precision import Respondents, UnitSpread
+from facevalue.statistics.scores import ModelScores
 from facevalue.studies.stylisticbias import measures
 from facevalue.studies.stylisticbias.tables import scenarios
 from facevalue.types import OptionValue

@@ -13,8 +13,8 @@ from facevalue.measures.estimators import column_shares
 from facevalue.measures.missing_data_bounds import Replies, phi_bounds
 from facevalue.statistics import Estimand, Score, Statistic
 from facevalue.statistics.breakdown import Breakdown
-from facevalue.statistics.model_scores import ModelScores
 from facevalue.statistics.rivals import UNIT, VALUE, shifts_of, unit_means
+from facevalue.statistics.scores import ModelScores
 from facevalue.statistics.statistic import Definitions, Forms, PairNames
 
 

@@ -19,7 +19,7 @@ from facevalue.statistics import Estimand, Flip, Gap, Preference, Range, Score, 
 from facevalue.statistics.answer_arrays import NOT_ASKED, AnswerArrays, reason_code
 from facevalue.statistics.breakdown import Breakdown
 from facevalue.statistics.estimand import definitions
-from facevalue.statistics.model_scores import Program
+from facevalue.statistics.scores import Program
 from facevalue.statistics.sets import OTHER_PATH, Sets
 from facevalue.statistics.statistic import registered_statistics
 from tests.statistics.random_tables import (

@@ -14,8 +14,8 @@ from facevalue.measures.estimators import PEOPLE_KEYS, Sums, share_of_sums, shar
 from facevalue.statistics.contrasts import Shift
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
-from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 
 CHOSEN = Measure("chosen", "Chosen", "s / n", "share", "person", "", limits=(0.0, 1.0))
 POINTS = Measure("points", "Points", "200 s / n - 100", "pp", "person", "", limits=(-100.0, 100.0))

@@ -10,7 +10,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.statistics import Estimand
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.breakdown import Breakdown
-from facevalue.statistics.model_scores import ModelScores, Program
+from facevalue.statistics.scores import ModelScores, Program
 from facevalue.statistics.sets import Sets
 from facevalue.statistics.statistic import Statistic
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES

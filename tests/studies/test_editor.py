@@ -14,7 +14,7 @@ from facevalue.generators.base import NULL_EDIT, PictureRequest
 from facevalue.generators.planted_editors import PlantedEditor
 from facevalue.inspection.quantities import BY_NAME
 from facevalue.measures.definitions import rows_of
-from facevalue.protocol.several_ratings import Measurements
+from facevalue.protocol.structured_replies import Measurements
 from facevalue.report.collect import editor_facts
 from facevalue.report.data import EditorFacts
 from facevalue.stimuli.drawn_portraits import draw_identities

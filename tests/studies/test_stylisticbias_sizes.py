@@ -5,7 +5,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.scores import ModelScores
 from facevalue.statistics.sets import Sets
 from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.statistics import Concentration, MeanSize

@@ -15,7 +15,7 @@ from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins
-from facevalue.statistics.model_scores import Program
+from facevalue.statistics.scores import Program
 from facevalue.statistics.statistic import Score, check_names
 
 NAME = "answers"

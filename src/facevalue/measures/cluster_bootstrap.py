@@ -25,8 +25,7 @@ from facevalue.measures.intervals import (
     method_for,
     widen_interval,
 )
-from facevalue.measures.terms import terms_of
-from facevalue.measures.uncertainty import Estimates, Floor, no_floor
+from facevalue.measures.uncertainty import Estimates, Floor, no_floor, terms_of
 
 Array = npt.NDArray[np.float64]
 CellStatistic = Callable[[Array, Array], Array]

@@ -24,8 +24,7 @@ from facevalue.measures.intervals import (
     split_method,
 )
 from facevalue.measures.multitest import adjust_within
-from facevalue.measures.terms import term_record
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.uncertainty import Estimates, term_record
 
 Level = str | None
 Labels = Mapping[str, Level | Sequence[Level] | pl.Series]

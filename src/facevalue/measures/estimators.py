@@ -21,8 +21,16 @@ from facevalue.measures.intervals import name_unmeasured
 from facevalue.measures.missing_data_bounds import Replies, fill_missing, phi_bounds
 from facevalue.measures.pairs import DYADIC_WILSON, frequency_methods, pair_shares, to_array
 from facevalue.measures.proportions import WILSON_OVER_UNITS, Shares, score_p, unit_shares
-from facevalue.measures.terms import Terms, mean_share_term, name_units, term_record, terms_of
-from facevalue.measures.uncertainty import Bounds, Estimates, Floor
+from facevalue.measures.uncertainty import (
+    Bounds,
+    Estimates,
+    Floor,
+    Terms,
+    mean_share_term,
+    name_units,
+    term_record,
+    terms_of,
+)
 
 Codes = npt.NDArray[np.int64]
 PILE_ROWS = 250_000

@@ -33,8 +33,7 @@ from facevalue.measures.intervals import (
     name_method,
     widen_interval,
 )
-from facevalue.measures.terms import Terms, term_record, terms_of
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.uncertainty import Estimates, Terms, term_record, terms_of
 
 GroupSums = tuple[Array, Array]
 """Sums and counts of the clusters of one group, each of shape (clusters, cells)."""

@@ -28,8 +28,7 @@ from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles, sum_by_label
 from facevalue.measures.proportions import groups, level_codes, unit_shares
-from facevalue.measures.terms import MOST_BYTES, EstimateTerm, Terms, UnitSums, term_record
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.uncertainty import MOST_BYTES, Estimates, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.prompts.variants import PLAIN
 
 _NOTHING = 1e-9  # of a reply

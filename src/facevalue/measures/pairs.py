@@ -38,7 +38,7 @@ from facevalue.measures.proportions import (
     unit_shares,
     wilson_interval,
 )
-from facevalue.measures.terms import Terms, term_record, terms_of
+from facevalue.measures.uncertainty import Terms, term_record, terms_of
 
 DYADIC_WILSON = name_method(IntervalKind.WILSON, "dyadic-robust over people")
 TOO_FEW_PEOPLE = name_method(IntervalKind.NONE, "too few people for a standard error over people")

@@ -24,8 +24,7 @@ import scipy
 from facevalue.measures.cells import SliceLabels, Slicing
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, cluster_means
 from facevalue.measures.intervals import ONE_CLUSTER_ONLY, IntervalKind, name_method
-from facevalue.measures.terms import change_terms
-from facevalue.measures.uncertainty import Estimates, Floor
+from facevalue.measures.uncertainty import Estimates, Floor, change_terms
 
 Codes = npt.NDArray[np.int64]
 CLOSE_SHIFTS = 1e-6

@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from facevalue.protocol.charts import Strips
     from facevalue.protocol.examples import Wanted
     from facevalue.protocol.look import Of
-    from facevalue.protocol.named_lists import NamedList
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.open_answers import Amount, Field, Fields, Salary, Text
     from facevalue.protocol.outside_scores import Outside, ScoredText
+    from facevalue.protocol.own_pictures import DataSet, Edits
     from facevalue.protocol.page import Findings, Notes, Page, Section
-    from facevalue.protocol.picture_sources import DataSet, Edits
     from facevalue.protocol.protocol import Protocol
     from facevalue.protocol.replies import choice, rating, yes_or_no
     from facevalue.protocol.settings import Setting
-    from facevalue.protocol.several_ratings import Measurements, RatedScales
     from facevalue.protocol.side_by_side import Pairs
     from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
+    from facevalue.protocol.structured_replies import Measurements, NamedList, RatedScales
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
     from facevalue.protocol.text_files import read_texts
     from facevalue.statistics.precision import Precision, UnitSpread
@@ -109,28 +108,21 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.prompts.variants": ("Variant",),
         "facevalue.protocol.asks": ("Ask",),
         "facevalue.protocol.blocks": (
-            "StoredAnswers",
             "Column",
             "Each",
             "Fold",
             "Numbers",
             "Pictures",
             "Prose",
+            "StoredAnswers",
             "Table",
         ),
         "facevalue.protocol.charts": ("Strips",),
-        "facevalue.protocol.picture_sources": (
-            "DataSet",
-            "Edits",
-        ),
+        "facevalue.protocol.own_pictures": ("DataSet", "Edits"),
         "facevalue.protocol.examples": ("Wanted",),
         "facevalue.statistics.precision": ("Precision", "UnitSpread"),
         "facevalue.protocol.look": ("Of",),
-        "facevalue.protocol.several_ratings": (
-            "Measurements",
-            "RatedScales",
-        ),
-        "facevalue.protocol.named_lists": ("NamedList",),
+        "facevalue.protocol.structured_replies": ("Measurements", "NamedList", "RatedScales"),
         "facevalue.protocol.offers": ("Extras",),
         "facevalue.protocol.outside_scores": ("Outside", "ScoredText"),
         "facevalue.protocol.page": ("Findings", "Notes", "Page", "Section"),

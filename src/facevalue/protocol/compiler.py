@@ -23,13 +23,13 @@ from facevalue.printable import join_names
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
-from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
+from facevalue.protocol.structured_replies import NamedList
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.tasks import TASK, Task, Tasks, allot_estimands, task_scores
 from facevalue.statistics.answer_arrays import Axes

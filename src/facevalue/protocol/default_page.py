@@ -18,11 +18,11 @@ from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.facets import FAVOURS, IMPLICIT, NEITHER, ONE_PERSON, TWO_PEOPLE, Facet, Kinds
 from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.look import Look, Of
-from facevalue.protocol.named_lists import NamedList
 from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.outside_scores import NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Reply
+from facevalue.protocol.structured_replies import NamedList
 from facevalue.protocol.tasks import TASK, Task
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand

@@ -8,11 +8,10 @@ from math import inf
 from facevalue.answers.sorting import MOST_CATEGORIES, Sorting
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import UnknownNameError
-from facevalue.protocol.named_lists import MOST_LENGTH, NamedList
 from facevalue.protocol.open_answers import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Salary, Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
-from facevalue.protocol.several_ratings import Measurements, RatedScales
+from facevalue.protocol.structured_replies import MOST_LENGTH, Measurements, NamedList, RatedScales
 from facevalue.protocol.toml_tables import TomlTable
 
 # Scores of texts by a judge and by scorers as a study's file states them.

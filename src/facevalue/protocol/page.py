@@ -16,9 +16,8 @@ from facevalue.protocol.blocks import Block
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, StatedCard, UnitsCard
 from facevalue.protocol.examples import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets
 from facevalue.protocol.facets import Facet
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
-from facevalue.protocol.words import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

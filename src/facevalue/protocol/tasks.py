@@ -109,7 +109,7 @@ class Task:
     def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]], labels: Sequence[str]) -> pl.DataFrame:
         """Estimate everything of the answers of each model, and of several models together."""
         from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
-        from facevalue.statistics.model_scores import Program  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.statistics.scores import Program  # noqa: PLC0415 - scipy.stats takes a second to import
 
         checks = partial(
             judge_instrument, breakdown=self.breakdown, reply=self.ask.reply, scores=self.scores,

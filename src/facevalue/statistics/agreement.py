@@ -23,7 +23,7 @@ from facevalue.statistics.statistic import Definitions, Score, Statistic, compan
 if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
+    from facevalue.statistics.scores import ModelScores
 
 _OF_SAME_REPLIES = "what lies beyond its floor is of the same replies; the share itself has some"
 

@@ -57,7 +57,7 @@ from facevalue.statistics.statistic import (
 if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
+    from facevalue.statistics.scores import ModelScores
 
 NO_SINGLE_LEVEL = (OTHERS, LEVELS_MEAN, ALIKE)
 """References that a level may be compared with and that are no single level."""

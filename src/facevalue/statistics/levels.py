@@ -29,8 +29,7 @@ from facevalue.statistics.statistic import (
 if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
-    from facevalue.statistics.sum_scores import SumScores
+    from facevalue.statistics.scores import ModelScores, SumScores
 
 
 @register

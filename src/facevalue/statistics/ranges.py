@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from facevalue.design import Design
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
+    from facevalue.statistics.scores import ModelScores
 
 ORDERING = "ordering"
 """Column of answers that says in which order the options stood."""

@@ -23,8 +23,7 @@ from facevalue.measures.group_means import compare_groups
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import Replies, contrast_bounds, shift_bounds, weigh_cells_alike
 from facevalue.measures.shift import ShiftCells, average_shifts, cell_sums, shift_cells
-from facevalue.measures.terms import terms_of
-from facevalue.measures.uncertainty import Bounds, Estimates, Floor
+from facevalue.measures.uncertainty import Bounds, Estimates, Floor, terms_of
 from facevalue.statistics.sets import Sets
 
 SEED = 20260  # of all resampling: the same answers always give the same estimates

@@ -28,9 +28,9 @@ from facevalue.statistics.statistic import Definitions, Forms, PairNames, Score,
 if TYPE_CHECKING:
     from facevalue.design import Design
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
+    from facevalue.statistics.scores import ModelScores
 
 NOISE = name_method(IntervalKind.INVERSION, "permuted labels or each group's own errors, whichever is wider")
 

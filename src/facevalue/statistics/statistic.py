@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from facevalue.design import Design
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.model_scores import ModelScores
     from facevalue.statistics.power import PlannedTask
     from facevalue.statistics.precision import Precision
-    from facevalue.statistics.sum_scores import SumScores
+    from facevalue.statistics.scores import ModelScores, SumScores
 
 OURS = "FaceValue"
 Definitions = Mapping[str, tuple[str, str]]

@@ -17,7 +17,7 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.terms import TermRecord, terms_kept
+from facevalue.measures.uncertainty import TermRecord, terms_kept
 from facevalue.parquet import parquet_bytes, read_metadata, scan_tables
 from facevalue.runs.course import Followed
 from facevalue.runs.kept_estimates import digest_of_run

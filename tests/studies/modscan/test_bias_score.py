@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
-from facevalue.studies.modscan.bias_score import GroupChoices, agreement_by_chance, bias_scores
+from facevalue.studies.modscan.statistics import GroupChoices, agreement_by_chance, bias_scores
 
 
 def choices(chosen: Array, shown: Array, valid: Array, asked: Array) -> GroupChoices:

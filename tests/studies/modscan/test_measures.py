@@ -13,7 +13,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
 from facevalue.studies.modscan.aggregate import read_real
-from facevalue.studies.modscan.bias_score import GroupChoices, bias_scores
+from facevalue.studies.modscan.statistics import GroupChoices, bias_scores
 from tests.floors import floor_of
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 

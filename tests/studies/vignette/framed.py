@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from facevalue.protocol.streams import whole_stimuli
-from facevalue.studies.vignette.aggregate import SHOWN_AS, RoleAnswers, Tables
+from facevalue.studies.vignette.aggregate import SHOWN_AS, RoleAnswers, Tables, whole_stimuli
 
 PERCEPTION = ("struggle", "capability", "enjoyment", "dislike")
 DECISION = ("ability", "sociability", "morality", "agency", "status", "appearance")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from facevalue.studies.vignette.two_proportions import fisher_exact
+from facevalue.studies.vignette.statistics import fisher_exact
 
 
 @pytest.mark.parametrize("size", [3, 30, 400])

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import split_method
-from facevalue.protocol.streams import whole_stimuli
-from facevalue.studies.vignette.aggregate import SHOWN_AS
+from facevalue.studies.vignette.aggregate import SHOWN_AS, whole_stimuli
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.profile import (
     BY_CONSTRUCTION,

@@ -10,8 +10,7 @@ from scipy import stats
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
-from facevalue.protocol.streams import whole_stimuli
-from facevalue.studies.vignette.aggregate import SHOWN_AS
+from facevalue.studies.vignette.aggregate import SHOWN_AS, whole_stimuli
 from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_TEXT
 from facevalue.studies.vignette.variants import Variants
 from tests.measure_keys import by_key

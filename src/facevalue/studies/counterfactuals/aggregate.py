@@ -14,11 +14,10 @@ from facevalue.measures.estimates import TableEntry
 from facevalue.measures.estimators import CellEstimates, Sums, TrialSums, add_by_unit, cells_of
 from facevalue.measures.intervals import FEW_CLUSTERS, T_OVER_MEANS, IntervalKind, name_method
 from facevalue.measures.majority import from_majority, replies_of
-from facevalue.measures.terms import name_units
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.uncertainty import Estimates, name_units
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.parts import Part
-from facevalue.studies.counterfactuals.set_tails import from_set_mean
+from facevalue.studies.counterfactuals.statistics import from_set_mean
 from facevalue.studies.counterfactuals.texts import Lists, Texts
 
 SEED = 20260

@@ -21,7 +21,7 @@ from facevalue.measures.set_ranges import TAIL_QUANTILE, range_summary, summary_
 from facevalue.measures.uncertainty import Bounds, Estimates
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
-from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.studies.counterfactuals import measures as m
 from facevalue.studies.counterfactuals.aggregate import (
     COUNTED,
@@ -37,8 +37,8 @@ from facevalue.studies.counterfactuals.aggregate import (
 )
 from facevalue.studies.counterfactuals.design import OPEN
 from facevalue.studies.counterfactuals.parts import Part
-from facevalue.studies.counterfactuals.set_tails import group_quantiles, tail_shares
 from facevalue.studies.counterfactuals.settings import SALARY
+from facevalue.studies.counterfactuals.statistics import group_quantiles, tail_shares
 from facevalue.studies.counterfactuals.texts import Lists, Texts
 from facevalue.studies.counterfactuals.word_association import (
     LISTED_INVERSION,

@@ -9,10 +9,9 @@ from facevalue.protocol.cards import ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
 from facevalue.protocol.examples import WidestSets
 from facevalue.protocol.facets import DESCRIPTION, DISFAVOURS, FAVOURS, NEITHER, Direction, Facet, Kinds
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import ALPHA, Estimate
 from facevalue.protocol.page import Findings, worded
-from facevalue.protocol.words import Words
 from facevalue.studies.counterfactuals.aggregate import SCORE
 from facevalue.studies.counterfactuals.measures import PMI_STRICT
 

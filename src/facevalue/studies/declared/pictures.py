@@ -20,7 +20,7 @@ from facevalue.protocol.page import Described, Findings, Page
 from facevalue.protocol.picture_checks import PictureVerdicts, read_verdicts, reason_in_words
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
-from facevalue.protocol.several_ratings import Measurements
+from facevalue.protocol.structured_replies import Measurements
 from facevalue.statistics.breakdown import CONTRAST
 from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand

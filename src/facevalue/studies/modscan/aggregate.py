@@ -14,9 +14,9 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.estimators import PEOPLE_KEYS, Codes, Sums, TrialSums
 from facevalue.protocol.reproduction import read_columns
-from facevalue.studies.modscan.bias_score import GroupChoices
 from facevalue.studies.modscan.parsing import WEIGHTS, options
 from facevalue.studies.modscan.settings import GROUPS, VISION, instances
+from facevalue.studies.modscan.statistics import GroupChoices
 
 # Real shares of groups, as the user gives them.
 

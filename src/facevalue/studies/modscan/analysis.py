@@ -18,13 +18,18 @@ from facevalue.measures.pairs import DYADIC_WILSON
 from facevalue.measures.uncertainty import Estimates
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
-from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
-from facevalue.studies.modscan.bias_score import GroupChoices, agreement_by_chance, bias_scores
 from facevalue.studies.modscan.settings import GENDERS, VISION
-from facevalue.studies.modscan.statistics import EvenChoiceGap, RealWorldGap
+from facevalue.studies.modscan.statistics import (
+    EvenChoiceGap,
+    GroupChoices,
+    RealWorldGap,
+    agreement_by_chance,
+    bias_scores,
+)
 
 STUDY = "modscan"
 SEED = 20260

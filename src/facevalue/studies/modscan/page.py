@@ -14,10 +14,9 @@ from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard
 from facevalue.protocol.contents import Entry, Ledger, Made
 from facevalue.protocol.examples import Wanted, at_levels_of
 from facevalue.protocol.facets import IMPLICIT, ONE_PERSON, STEREOTYPE, TWO_PEOPLE, Facet, Kinds
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
-from facevalue.protocol.words import Words
 from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
 from facevalue.studies.modscan.pictures import CHECK, TONES
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION

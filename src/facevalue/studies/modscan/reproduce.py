@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
-from facevalue.studies.modscan.bias_score import GroupChoices, bias_scores
 from facevalue.studies.modscan.settings import RACES
+from facevalue.studies.modscan.statistics import GroupChoices, bias_scores
 
 PAPER = Paper.shipped(__package__)
 FIGURE_22 = PAPER.document["figure_22"]

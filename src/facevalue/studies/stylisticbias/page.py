@@ -10,9 +10,8 @@ from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
 from facevalue.protocol.examples import Compared, Gallery
 from facevalue.protocol.facets import FAVOURS, STEREOTYPE, Facet, Kinds
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.page import Findings, worded
-from facevalue.protocol.words import Words
 from facevalue.statistics.rivals import OTHERS
 from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import measures as m

@@ -42,7 +42,7 @@ from facevalue.measures.shift import CLOSE_SHIFTS, base_pair_share, cohens_d_int
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand
-from facevalue.statistics.model_scores import ModelScores
+from facevalue.statistics.scores import ModelScores
 from facevalue.statistics.shifts import SEED, add_derived
 from facevalue.statistics.spreads import NOISE
 from facevalue.statistics.statistic import Score, Statistic

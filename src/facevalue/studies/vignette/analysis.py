@@ -25,20 +25,18 @@ from facevalue.measures.pairs import (
     selection_frequencies,
     to_array,
 )
-from facevalue.protocol.streams import whole_stimuli
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
-from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
 from facevalue.studies.vignette import measures as m
-from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables
+from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables, whole_stimuli
 from facevalue.studies.vignette.identity_sets import ChosenAmong, PairSpread, identity_sets
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
 from facevalue.studies.vignette.profile import add_profiles, compare
-from facevalue.studies.vignette.statistics import EVEN, SelectionFrequency
+from facevalue.studies.vignette.statistics import EVEN, PAIRED_T, SelectionFrequency, fisher_exact
 from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, dimensions, questions
-from facevalue.studies.vignette.two_proportions import PAIRED_T, fisher_exact
 from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"

@@ -24,10 +24,9 @@ from facevalue.protocol.facets import (
     Facet,
     Kinds,
 )
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, worded
-from facevalue.protocol.words import Words
 from facevalue.studies.vignette.measures import NEITHER, OUTCOMES
 from facevalue.studies.vignette.profile import profile_pattern
 from facevalue.studies.vignette.study import TITLES

@@ -12,7 +12,7 @@ from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import CELL_NUMBER, UNIT_COLUMNS, add_sums, number_cells, to_array
 from facevalue.measures.proportions import FEWEST_UNITS, TOO_FEW_UNITS, effective_size
 from facevalue.measures.uncertainty import Bounds
-from facevalue.studies.vignette.two_proportions import Portion, difference_of_shares, fisher_exact, t_limits
+from facevalue.studies.vignette.statistics import Portion, difference_of_shares, fisher_exact, t_limits
 
 _NOTHING = 1e-9
 

@@ -45,7 +45,7 @@ from facevalue.studies.vignette.aggregate import (
     view_both_sides,
 )
 from facevalue.studies.vignette.profile import SEED, comparing, favourable, profile_correlations
-from facevalue.studies.vignette.two_proportions import pooled_z
+from facevalue.studies.vignette.statistics import pooled_z
 
 WORDINGS = 3
 _SLACK = 1e-6

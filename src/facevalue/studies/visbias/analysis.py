@@ -20,7 +20,6 @@ from facevalue.measures.group_words import WORD_LIST
 from facevalue.measures.pairs import to_array as numbers
 from facevalue.measures.proportions import shares_of_variance
 from facevalue.measures.uncertainty import Estimates
-from facevalue.protocol.text_estimates import MarkedWords, TextEstimates
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers, dimensions, family_of, sampled_units
 from facevalue.studies.visbias.comparisons import add_pairs
@@ -38,6 +37,7 @@ from facevalue.studies.visbias.form_graph import CONDITIONS, form_bounds, gather
 from facevalue.studies.visbias.measures import LABELS
 from facevalue.studies.visbias.parsing import CHOICES
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, genders, races, toml
+from facevalue.studies.visbias.text_estimates import MarkedWords, TextEstimates
 
 # Estimates of descriptions: lengths, sentiment, words of lists, and words that mark a group.
 

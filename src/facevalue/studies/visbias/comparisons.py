@@ -23,7 +23,7 @@ from facevalue.measures.proportions import Shares
 from facevalue.measures.uncertainty import Bounds
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
-from facevalue.statistics.sum_scores import SumScores, estimate_sums, share_score
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import TaskAnswers, family_of
 from facevalue.studies.visbias.design import ORDERS, SPECIES

@@ -17,9 +17,8 @@ from facevalue.protocol.contents import (
     ShareBar,
     Table,
 )
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
-from facevalue.protocol.words import Words
 from facevalue.studies.visbias.measures import ROUTE
 
 WORDS = Words(__package__)

@@ -11,7 +11,6 @@ from facevalue.annotations.group_lists import theirs
 from facevalue.answers.free_text import row_per_text
 from facevalue.design import Design
 from facevalue.measures.cells import Grouped, MissingBy
-from facevalue.protocol.choice_precision import choice_precision
 from facevalue.protocol.settings import seeds
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.statistics.precision import Precision
@@ -21,6 +20,7 @@ from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.parsing import PromptBuilder, attributes
 from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
+from facevalue.studies.visbias.precision import choice_precision
 from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
 from facevalue.types import OptionValue

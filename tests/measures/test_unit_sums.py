@@ -11,8 +11,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.group_means import compare_groups
 from facevalue.measures.pairs import pair_shares
-from facevalue.measures.terms import terms_kept
-from facevalue.measures.uncertainty import Estimates
+from facevalue.measures.uncertainty import Estimates, terms_kept
 
 GAP = Measure("gap", "Gap", "p - q", "share", "identity", "", limits=(-1, 1))
 
@@ -101,7 +100,7 @@ def test_a_record_knows_estimates_by_their_labels_and_stops_where_there_is_no_ro
         assert ("gap", None, frozenset()) in record.terms
         table.add(GAP, {"group": ["a"]}, cluster_means(sums[:, :1] + 1, counts[:, :1], 0))
         assert record.terms["gap", None, frozenset({("group", "a")})] is of_a
-        monkeypatch.setattr("facevalue.measures.terms.MOST_BYTES", record.bytes)
+        monkeypatch.setattr("facevalue.measures.uncertainty.MOST_BYTES", record.bytes)
         table.add(GAP, {"group": ["c"]}, cluster_means(sums[:, :1], counts[:, :1], 0))
         assert record.is_full
         assert len(record.terms) == 3
