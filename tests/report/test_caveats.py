@@ -24,15 +24,12 @@ from facevalue.cli.compare import _text as compared_text
 from facevalue.cli.profile import _text as profile_text
 from facevalue.cli.profile import document as profile_document
 from facevalue.limits import gate
-from facevalue.limits.formats import as_markdown
 from facevalue.limits.limits_file import stated_limits
-from facevalue.limits.wording import explain_gate
+from facevalue.limits.wording import as_markdown, explain_gate
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
 from facevalue.packing.contents import _readme
-from facevalue.packing.cyclonedx import cyclonedx
-from facevalue.packing.every_eval_ever import every_eval_ever
-from facevalue.packing.hugging_face import card_section, eval_results, model_index
+from facevalue.packing.formats import card_section, cyclonedx, eval_results, every_eval_ever, model_index
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer

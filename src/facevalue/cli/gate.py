@@ -16,10 +16,9 @@ from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.cli.results import open_all, waiting_runs_of
 from facevalue.errors import FaceValueError, UnknownNameError
-from facevalue.limits.formats import as_annotations, as_junit, as_markdown
 from facevalue.limits.gate import Gate, LimitResult, gate
 from facevalue.limits.limits_file import read_limits
-from facevalue.limits.wording import conclusion, name_of, summary, value_of
+from facevalue.limits.wording import as_annotations, as_junit, as_markdown, conclusion, name_of, summary, value_of
 from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
 from facevalue.runs.audit_folder import whole_runs_of

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
-from facevalue.limits.limits_file import DeclaredLimit
-from facevalue.limits.selection import findings_decided, select_estimates, why_untested
+from facevalue.limits.limits_file import DeclaredLimit, findings_decided, select_estimates, why_untested
 from facevalue.limits.wording import reasons
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
