@@ -13,8 +13,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.planted_answers import PlantedCondition
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.errors import RunError
 from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load

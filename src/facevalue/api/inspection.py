@@ -11,7 +11,7 @@ from facevalue.api.calls import place_of, progress_of
 from facevalue.api.run import Run
 from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import RunError
-from facevalue.inspection.aids import places_of
+from facevalue.inspection.inspector import places_of
 from facevalue.protocol.picture_checks import USUAL, read_rules
 from facevalue.runs.inspecting import inspect_pictures as inspect_listed
 from facevalue.runs.picture_acceptance import Balance, GroupShare, Limit

@@ -11,8 +11,7 @@ import polars as pl
 import tomli_w
 
 from facevalue.errors import DataError
-from facevalue.inspection.aids import PEERS, name_of
-from facevalue.inspection.inspector import Inspector
+from facevalue.inspection.inspector import PEERS, Inspector, name_of
 from facevalue.inspection.quantities import Need
 from facevalue.models._pictures import picture
 from facevalue.models.base import ModelOptions
