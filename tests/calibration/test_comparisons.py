@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.calibration.audits import PAIRS, Audits, cell_records, compare_audits
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.compare import differences_of, with_first

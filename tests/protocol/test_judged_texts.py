@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.answers.sorting import Sorting
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import EFFECTS
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.definitions import rows_of

@@ -150,7 +150,7 @@ def audit(
                 console.print(Text(f"\n{_heading(prepared.study)}", style="bold"))
                 if loaded is not None:
                     return begin(prepared, loaded, RichProgress(console))
-                from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
+                from facevalue.cluster.fleet import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 
                 assert target is not None
                 return begin_on_cluster(prepared, settings.model, reach, target, RichProgress(console))

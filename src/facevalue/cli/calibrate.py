@@ -44,7 +44,7 @@ def calibrate(
     protocols = [studies.protocol(name, outside=outside) for name in names]
     numbers = _sizes(sizes)
     from facevalue.calibration.repetitions import Workshop  # noqa: PLC0415 - scipy.stats takes a second to import
-    from facevalue.calibration.tables import calibrate_studies  # noqa: PLC0415
+    from facevalue.calibration.runner import calibrate_studies  # noqa: PLC0415
 
     with Workshop(_track, keep, processes) as workshop:
         results = calibrate_studies(names, repetitions, workshop, numbers, outside=outside)

@@ -12,7 +12,7 @@ import click
 from facevalue.cli.exits import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.errors import SettingError
-from facevalue.inspection.aids import places_of
+from facevalue.inspection.inspector import places_of
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, REASONS, TABLE, USUAL, read_rules
 from facevalue.report.formatting import chance_with_sign
 from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures

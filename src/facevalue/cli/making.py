@@ -149,7 +149,7 @@ def make_pictures(
         of_generator = _options(generator, editor, shared, settings_of)
         of_editor = GeneratorOptions() if editor is None else _options(editor, generator, shared, editor_settings_of)
         if (target := cluster_of(cluster, cluster_config, out)) is not None:
-            from facevalue.cluster.begin import make_on_cluster  # noqa: PLC0415 - only where it is asked for
+            from facevalue.cluster.fleet import make_on_cluster  # noqa: PLC0415 - only where it is asked for
 
             job = MakingJob(str(prepared.place), generator, of_generator, editor, of_editor)
             begin = partial(make_on_cluster, prepared, job, target, again=failed)

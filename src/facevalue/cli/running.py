@@ -27,7 +27,7 @@ from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.cluster.settings import ClusterSettings
+    from facevalue.cluster.workers import ClusterSettings
 
 _OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "sight", "name")
 
@@ -100,7 +100,7 @@ def run(
         prepared = prepare(protocol.study(options), model, out, settings, interventions, preregister)
         rehearse(protocol, prepared.study, exact=settings.exact, declared=prepared.settings.preregistration)
         if target is not None:
-            from facevalue.cluster.begin import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
+            from facevalue.cluster.fleet import begin_on_cluster  # noqa: PLC0415 - only where it is asked for
 
             return _ran(prepared, model, partial(begin_on_cluster, prepared, model, ModelOptions(**values), target))
         loaded = load(model, ModelOptions(**values))
@@ -121,7 +121,7 @@ def cluster_of(address: str | None, config: Path | None, out: Path | str | None)
             "--cluster needs a place that every node can write to: --out s3://BUCKET/PREFIX (or gs://, az://), or "
             "file:///FOLDER on a disk that they share."
         )
-    from facevalue.cluster.settings import read_settings  # noqa: PLC0415
+    from facevalue.cluster.workers import read_settings  # noqa: PLC0415
 
     return read_settings(address, config)
 
