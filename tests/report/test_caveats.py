@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 import facevalue as fv
-from facevalue.api.report import Report
+from facevalue.api.run import Report
 from facevalue.cli.compare import _text as compared_text
 from facevalue.cli.profile import _text as profile_text
 from facevalue.cli.profile import document as profile_document

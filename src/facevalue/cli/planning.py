@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.api.rehearsals import rehearse
+from facevalue.api.study import rehearse
 from facevalue.cli.output import Document, Output
 from facevalue.printable import join_names
 from facevalue.protocol.offers import PrintedPlan

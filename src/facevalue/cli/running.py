@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 
-from facevalue.api.rehearsals import rehearse
+from facevalue.api.study import rehearse
 from facevalue.cli.exits import Exit
 from facevalue.cli.log_file import log_to_file
 from facevalue.cli.output import Document, Output
