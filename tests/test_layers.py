@@ -22,8 +22,6 @@ ORDER = (
         "plugins",
         "checked_replies",
         "forks",
-        "packages",
-        "gpus",
     },
     {"arguments"},
     {"design"},
@@ -257,7 +255,7 @@ def test_the_check_sees_names_of_studies() -> None:
     assert not studies_named('"""facevalue plan vignette"""\nsource = "VIGNETTE, Table 12"')
 
 
-SPEAKS = {"terminal.py", "csv_text.py", "cli/calibrate.py"}
+SPEAKS = {"terminal.py", "csv_text.py", "cli/actions/instrument.py"}
 """What prints for all others; and what writes tables of our own words and numbers."""
 
 

@@ -8,8 +8,8 @@ from shutil import rmtree
 import pytest
 
 import facevalue as fv
-from facevalue.cli.exits import Exit
-from facevalue.cli.results import open_all, unasked_of
+from facevalue.cli.actions.results import open_all, unasked_of
+from facevalue.cli.command import Exit
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
 from facevalue.runs.run_facts import utc_now

@@ -74,7 +74,7 @@ def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.Monk
 
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, model: Judging) -> Judging:
-    monkeypatch.setattr("facevalue.cli.judge.load", lambda spec, options: model)
+    monkeypatch.setattr("facevalue.cli.actions.readings.load", lambda spec, options: model)
     return model
 
 

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.cli.importing import ImportDocument, import_records
+from facevalue.cli.actions.running import ImportDocument, import_records
 from facevalue.cli.output import Output
 from facevalue.errors import FaceValueError, ModelError, RunError, SettingError
 from facevalue.hashing import model_hash

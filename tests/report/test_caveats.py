@@ -20,9 +20,9 @@ from rich.console import Console, RenderableType
 
 import facevalue as fv
 from facevalue.api.run import Report
-from facevalue.cli.compare import _text as compared_text
-from facevalue.cli.profile import _text as profile_text
-from facevalue.cli.profile import document as profile_document
+from facevalue.cli.actions.compare import _text as compared_text
+from facevalue.cli.actions.profile import _profile_text as profile_text
+from facevalue.cli.actions.profile import document as profile_document
 from facevalue.limits import gate
 from facevalue.limits.limits_file import stated_limits
 from facevalue.limits.wording import as_markdown, explain_gate

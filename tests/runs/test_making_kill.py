@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.cli.status import StatusDocument, status
+from facevalue.cli.actions.run_folders import StatusDocument, status
 from facevalue.runs.making import make
 from facevalue.runs.prepared_making import prepare_making
 from facevalue.runs.progress import SilentProgress

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.cli.status import status
+from facevalue.cli.actions.run_folders import status
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.measures.verdicts import Verdict

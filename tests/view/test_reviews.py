@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import order_cards
-from facevalue.cli.review import review as review_command
+from facevalue.cli.actions.readings import review as review_command
 from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
 from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
 from facevalue.runs.stored_run import StoredRun

@@ -1,25 +1,34 @@
-"""Running a study from the command line, and resuming it."""
+"""`facevalue run`, `requests` and `import`: a study asked here or by somebody else, and its log file."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import click
 from rich.console import Console
 
 from facevalue.api.study import rehearse
-from facevalue.cli.exits import Exit
-from facevalue.cli.log_file import log_to_file
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.errors import SettingError
+from facevalue.errors import FaceValueError, SettingError
 from facevalue.models import Model, load
 from facevalue.models.base import ModelOptions
+from facevalue.printable import printable
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs import Progress, RichProgress, RunSettings, RunSummary
+from facevalue.records.batches import FORMS
+from facevalue.records.opening import open_records
+from facevalue.runs import Progress, RichProgress, RunSummary
 from facevalue.runs.begin import begin
 from facevalue.runs.failures import AGAIN, failures
+from facevalue.runs.imported_runs import by_run, prepare_import
 from facevalue.runs.preparation import Prepared, prepare
+from facevalue.runs.request_files import write_requests
+from facevalue.runs.settings import RunSettings
 from facevalue.runs.stopping import StopRule
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.shell_commands import shell_command
@@ -28,6 +37,42 @@ from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
     from facevalue.cluster.workers import ClusterSettings
+
+
+@contextmanager
+def log_to_file(path: Path | None) -> Iterator[None]:
+    """Append to a file what the package says of its work; nowhere if it is None."""
+    if path is None:
+        yield
+        return
+    try:
+        handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint="--log") from None
+    handler.setFormatter(_OneLine())
+    logger = logging.getLogger("facevalue")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    except FaceValueError as error:
+        logger.error("%s", error)
+        raise
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        handler.close()
+
+
+class _OneLine(logging.Formatter):
+    """A line for each message, whatever a server said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Time in UTC, level and message."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        return f"{time} {record.levelname} {' '.join(printable(record.getMessage()).split())}"
+
 
 _OF_RUN = ("sample", "seed", "exact", "price_in", "price_out", "max_cost", "max_invalid", "sight", "name")
 
@@ -181,3 +226,83 @@ def _valid(folder: Path | str, summary: RunSummary) -> bool:
 
 def _say(console: Console, line: str, style: str = "") -> None:
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class RequestsDocument(Document):
+    """Requests that were written for somebody else to ask."""
+
+    FORMAT: ClassVar[str] = "requests"
+    run: str
+    """Folder of the run that waits for the answers."""
+    study: str
+    model: str
+    requests: int
+    """Requests written."""
+    answered: int
+    """Requests that have an answer already."""
+    files: tuple[str, ...]
+    """In which they are."""
+
+
+def requests(
+    protocol: Protocol,
+    options: dict[str, OptionValue],
+    model: str,
+    out: Path,
+    form: str,
+    sample: int | None,
+    seed: int,
+    exact: bool,
+    interventions: tuple[str, ...],
+    name: str | None,
+    max_tokens: int | None = None,  # a study may have a setting of this name
+) -> Output[RequestsDocument]:
+    """Begin the folder and write the files."""
+    settings = RunSettings(sample=sample, seed=seed, exact=exact, name=name)
+    prepared = prepare(protocol.study(options), model, out, settings, interventions)
+    written = write_requests(prepared.study, model, form, out, prepared.settings, max_tokens)
+    if written.files:
+        place = f"{len(written.files):,} files" if len(written.files) > 1 else "one file"
+        text = [f"{written.requests:,} requests in the form of {FORMS[form].tool}, in {place}:"]
+        text += [f"  {path}" for path in written.files]
+        text += [f"Answers: {shell_command('import', 'ANSWERS', '--out', out)}"]
+    else:
+        text = [f"Nothing is left to ask: {written.answered:,} requests have an answer."]
+    document = RequestsDocument(
+        str(out), prepared.study.name, model, written.requests, written.answered, tuple(map(str, written.files))
+    )
+    return Output(document, text, Exit.DONE)
+
+
+_AGAIN = "The same command with a fuller record fills them in."
+
+
+@dataclass(frozen=True)
+class ImportDocument(Document):
+    """Runs that were made of records, or filled by them."""
+
+    FORMAT: ClassVar[str] = "import"
+    runs: tuple[RunDocument, ...]
+    """Each as of `run`."""
+
+
+def import_records(
+    records: tuple[Path, ...],
+    out: Path,
+    name: str | None,
+    outside: bool,
+    refusal_words: tuple[str, ...] = (),
+    allow_mismatch: bool = False,
+) -> Output[ImportDocument]:
+    """Make a run folder of each model's records; of several models, folders below OUT."""
+    opened_records, warnings = open_records(records)
+    documents, status = [], Exit.DONE
+    for folder, group in by_run(opened_records, out, name).items():
+        prepared, model = prepare_import(group, folder, name, refusal_words, outside=outside, mismatched=allow_mismatch)
+        output = execute(prepared, model, _AGAIN)
+        assert isinstance(output.document, RunDocument)
+        documents.append(output.document)
+        status = max(status, output.status)
+        warnings += model.warnings(resumed=output.document.skipped > 0)
+    return Output(ImportDocument(tuple(documents)), status=status, warnings=warnings)

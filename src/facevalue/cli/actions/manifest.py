@@ -1,28 +1,38 @@
-"""`facevalue manifest`: a list of one's own pictures, begun from a folder and checked before anything is asked."""
+"""`facevalue manifest` and `scenes`: lists of one's own pictures, their statement, and empty scenes."""
 
+import hashlib
+import re
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
 import click
 import polars as pl
 
-from facevalue.cli.exits import Exit
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
+from facevalue.models.detectors import load_detector
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.manifest_check import ManifestUse, Upright, check_manifest, write_upright
+from facevalue.runs.croissant import FILE, ListFile, Rights
+from facevalue.runs.data_statement import data_statement
+from facevalue.runs.made_list import stated_before, to_file, write_made_statement
+from facevalue.runs.manifest_check import ManifestUse, Upright, check_manifest, check_scenes, write_upright
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.faults import Fault
-from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.folders import read_scenes
+from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
 from facevalue.store.files import write_whole
 from facevalue.studies import STUDIES
 from facevalue.studies import protocol as look_up
+from facevalue.untrusted_files import read_file, read_text
 
 SHOWN = 20
 """Most rows that are listed of each kind of fault."""
@@ -273,3 +283,119 @@ def _guesses(guess: Guess, to: Path, needed: Sequence[str], missing: Sequence[st
         yield f"Ambiguous, so left empty: {name} of {count:,}, such as {example}."
     for reason, (count, example) in guess.left_out.items():
         yield f"Left out, {reason}: {count:,}, such as {example}."
+
+
+_LONGEST_CITATION = 2**16
+
+
+@dataclass(frozen=True)
+class StatementDocument(Document):
+    """Data statement that was written."""
+
+    FORMAT: ClassVar[str] = "data-statement"
+    file: str
+    pictures: int
+    missing: tuple[str, ...]
+    """What Croissant asks for and nobody stated: licence, creator, ..."""
+
+
+def statement(
+    pictures: Path,
+    licence: str | None,
+    creator: str | None,
+    url: str | None,
+    cite: Path | None,
+    published: datetime | None,
+    data_version: str | None,
+    name: str | None,
+) -> Output[StatementDocument]:
+    """Write the data statement of a list of pictures beside it."""
+    is_made = pictures.is_dir()
+    folder = pictures if is_made else pictures.parent
+    if data_version is not None and not re.fullmatch(r"\d{1,9}\.\d{1,9}\.\d{1,9}", data_version):
+        raise SettingError(f"--version is MAJOR.MINOR.PATCH, such as 1.0.0, not {data_version[:40]!r}.")
+    before = stated_before(folder)
+    rights = Rights(
+        licence=licence or before.licence,
+        creator=creator or before.creator,
+        url=url or before.url,
+        cite_as=before.cite_as if cite is None else read_text(cite, _LONGEST_CITATION, "a citation").strip(),
+        published=before.published if published is None else published.date(),
+        version=data_version or before.version,
+    )
+    if is_made:
+        if name is not None:
+            raise SettingError(f"--name is for lists of your own: {pictures} is called by what it was made for.")
+        count = write_made_statement(folder, rights)
+    else:
+        table = read_manifest(pictures)
+        data = read_file(pictures, MAX_BYTES, "a list of pictures")
+        file = ListFile(name=pictures.name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        content = to_file(data_statement(table, file, name or folder.resolve().name or "pictures", None, rights))
+        write_whole(folder / FILE, content)
+        count = table.height
+    missing = _missing(rights)
+    lines = [f"{count:,} pictures: {folder / FILE}"]
+    if missing:
+        lines.append(f"Not stated, as only you can: {', '.join(missing)}.")
+    return Output(StatementDocument(str(folder / FILE), count, missing), lines)
+
+
+def _missing(rights: Rights) -> tuple[str, ...]:
+    """Options that state what Croissant asks for and nobody has stated."""
+    entries = (
+        ("--licence", rights.licence), ("--creator", rights.creator), ("--url", rights.url),
+        ("--cite", rights.cite_as), ("--published", rights.published),
+    )  # fmt: skip
+    return tuple(option for option, value in entries if value is None)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedScene:
+    """Pictures of a scene."""
+
+    scene: str
+    pictures: int
+    kept: int
+    """Pictures that show nobody."""
+    peopled: int
+    broken: int
+    """Pictures that cannot be read."""
+
+
+@dataclass(frozen=True)
+class ScenesDocument(Document):
+    """Scenes that were looked at for people."""
+
+    FORMAT: ClassVar[str] = "scenes"
+    scenes: tuple[CheckedScene, ...]
+    detector: str
+    file: str
+    """Scores of every picture."""
+
+
+def check_folders(folder: Path, detector: Path, out: Path, threshold: float) -> Output[ScenesDocument]:
+    """Look for people in the pictures of scenes, and list which are kept, with scores."""
+    if out.suffix != ".csv":
+        raise SettingError(f"{out.name} is no .csv file: a check is written as CSV.")
+    table = read_scenes(folder)
+    people_detector = load_detector(detector)
+    rows: list[dict[str, object]] = []
+    with click.progressbar(check_scenes(table, folder, people_detector, threshold), table.height, "Looking for people",
+                           file=sys.stderr) as progress:  # fmt: skip
+        rows.extend(progress)
+    checked = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
+    write_whole(out, csv_bytes(checked))
+    scenes = []
+    for (scene,), pictures in checked.group_by("scene", maintain_order=True):
+        clear, broken = int((pictures["kept"] == "true").sum()), pictures["score"].null_count()
+        scenes.append(CheckedScene(str(scene), pictures.height, clear, pictures.height - clear - broken, broken))
+    document = ScenesDocument(tuple(scenes), people_detector.name, str(out))
+    return Output(document, _lines(document), Exit.DONE if all(scene.kept for scene in scenes) else Exit.REFUSED)
+
+
+def _lines(checked: ScenesDocument) -> Iterator[str]:
+    for scene in checked.scenes:
+        damaged = f", {scene.broken:,} cannot be read" if scene.broken else ""
+        yield f"{scene.scene}: {scene.kept:,} of {scene.pictures:,} kept; {scene.peopled:,} show a person{damaged}."
+    yield f"Scores of {checked.detector}: {checked.file}"

@@ -2,21 +2,193 @@
 
 import os
 import platform
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from facevalue import __version__, packages, plugins
-from facevalue.cli.exits import Exit
+from facevalue import __version__, plugins
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.gpus import Gpu, gpus
-from facevalue.packages import APART, Extra, Package
 from facevalue.places import cache_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_QUERY = ("name", "memory.total", "memory.free", "compute_cap", "driver_version")
+_SECONDS = 10
+"""Longest wait for the driver, which may hang where a GPU is broken."""
+_MIB = 2**20
+BFLOAT16 = 8.0
+"""Compute capability from which a GPU has bfloat16."""
+_BYTES, _WEIGHTS = 2, 0.8
+"""Bytes of a weight in 16 bits; share of the memory that weights may take, the rest being for pictures and replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU, and what it allows."""
+
+    name: str
+    memory_gb: float
+    """In GB of 10^9 bytes."""
+    free_gb: float
+    compute_capability: str
+    driver: str
+    dtype: str
+    """Number format to load models in: bfloat16, or float16 on a GPU that has none."""
+    largest_model: float
+    """Billions of weights of the largest model that fits into the whole memory in that format, a fifth left for the
+    rest; by arithmetic."""
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """NVIDIA's GPUs; none where its driver does not answer."""
+    command = shutil.which("nvidia-smi")
+    if command is None:
+        return ()
+    query = [command, f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader,nounits"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return tuple(parse_gpus(answer.stdout)) if answer.returncode == 0 else ()
+
+
+def parse_gpus(text: str) -> Iterator[Gpu]:
+    """GPUs of what the driver lists; lines that cannot be read are none.
+
+    Examples
+    --------
+    >>> (gpu,) = parse_gpus("NVIDIA H100 80GB HBM3, 81559, 81008, 9.0, 550.54")
+    >>> gpu.dtype, gpu.memory_gb, gpu.largest_model
+    ('bfloat16', 85.5, 34.0)
+    """
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) != len(_QUERY):
+            continue
+        name, total, free, capability, driver = cells
+        try:
+            memory, left, level = float(total) * _MIB / 1e9, float(free) * _MIB / 1e9, float(capability)
+        except ValueError:  # "[N/A]": a part of a GPU, or one that is broken
+            continue
+        dtype = "bfloat16" if level >= BFLOAT16 else "float16"
+        largest = round(memory * _WEIGHTS / _BYTES)
+        yield Gpu(name, round(memory, 1), round(left, 1), capability, driver, dtype, float(largest))
+
+
+EXTRAS = {
+    "hf": "models on this machine, in PyTorch (hf/)",
+    "vllm": "models on this machine, by vLLM (vllm/)",
+    "pictures": "pictures made on this machine (diffusers/)",
+    "checks": "checks of pictures: faces and identity",
+    "cloud": "runs in object storage (s3://, gs://, az://)",
+    "cluster": "runs on a Ray cluster",
+    "inspect": "Inspect: its providers' models (inspect/PROVIDER/NAME), studies as its tasks",
+    "view": "the viewer: facevalue view",
+    "plot": "charts of estimates in notebooks",
+    "text": "sentiment of texts",
+}
+"""Extras that users install, and what each is for."""
+APART = ("vllm",)
+"""Extras that are best in an environment of their own: they pin packages that others want in another version."""
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(?:>=(?P<least>[0-9.]+))?\s*(?:;.*extra == ['\"](?P<extra>[^'\"]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package by its name in a registry."""
+
+    name: str
+    least: str
+    """Lowest version that will do; empty if any does."""
+    version: str | None
+    """Installed version; null where it is missing."""
+    state: Literal["there", "too old", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An extra of FaceValue."""
+
+    name: str
+    purpose: str
+    """What it is for."""
+    complete: bool
+    """Whether all of its packages are there."""
+    packages: tuple[Package, ...]
+    """Empty where the metadata of the installation are older than the code, and do not know the extra."""
+    install: str
+    """Command that brings what is missing; empty if nothing is."""
+
+
+def required_packages() -> tuple[Package, ...]:
+    """Packages without which FaceValue does not work."""
+    return tuple(_packages(""))
+
+
+def list_extras() -> tuple[Extra, ...]:
+    """Extras, whether they are installed or not."""
+    out = []
+    for name, purpose in EXTRAS.items():
+        packages = tuple(_packages(name))
+        complete = bool(packages) and all(package.state == "there" for package in packages)
+        out.append(Extra(name, purpose, complete, packages, "" if complete else install_command([name])))
+    return tuple(out)
+
+
+def install_command(names: Sequence[str]) -> str:
+    """The command that installs extras.
+
+    Examples
+    --------
+    >>> install_command(["hf", "plot"])
+    "pip install '.[hf,plot]'"
+    """
+    return f"pip install '.[{','.join(names)}]'"
+
+
+def installed_version(package: str) -> str | None:
+    """The version of a package; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _packages(extra: str) -> Iterator[Package]:
+    for line in requires("facevalue") or ():
+        parts = _REQUIREMENT.match(line)
+        if parts is not None and (parts["extra"] or "") == extra:
+            yield package(parts["name"], parts["least"] or "")
+
+
+def package(name: str, least: str = "") -> Package:
+    """Look a package up.
+
+    Examples
+    --------
+    >>> package("click", "8.2").state, package("click", "999").state, package("no-such-package").state
+    ('there', 'too old', 'missing')
+    """
+    now = installed_version(name)
+    if now is None:
+        return Package(name, least, None, "missing")
+    return Package(name, least, now, "there" if _release(now) >= _release(least) else "too old")
+
+
+def _release(text: str) -> list[int]:
+    """The numbers of a version, without what follows them: 2.8.0+cpu is [2, 8, 0]."""
+    numbers = re.match(r"[0-9]+(\.[0-9]+)*", text)
+    return [] if numbers is None else [int(number) for number in numbers[0].split(".")]
+
 
 _CPU = "+cpu"
 """End of the version of a PyTorch that no GPU is used by."""
@@ -67,17 +239,17 @@ class DoctorDocument(Document):
 
 def doctor() -> Output[DoctorDocument]:
     """Look at this installation; nothing that computes is imported, and no network is used."""
-    extras = packages.extras()
+    extras = list_extras()
     missing = [extra.name for extra in extras if not extra.complete and extra.name not in APART]
-    torch = packages.installed_version("torch")
+    torch = installed_version("torch")
     document = DoctorDocument(
         platform.python_version(),
         f"{platform.system()} {platform.machine()}",
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         _memory(),
-        packages.required_packages(),
+        required_packages(),
         extras,
-        packages.install_command(missing) if missing else "",
+        install_command(missing) if missing else "",
         gpus(),
         torch,
         None if torch is None else not torch.endswith(_CPU),

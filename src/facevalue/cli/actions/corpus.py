@@ -12,8 +12,8 @@ from rich.table import Table
 
 from facevalue.annotations.corpus_files import Passed, corpus_kind, corpus_texts
 from facevalue.annotations.corpus_terms import CorpusCounts, builtin, read_terms
+from facevalue.cli.actions.schema import Row
 from facevalue.cli.output import Document, Output
-from facevalue.cli.schema import Row
 from facevalue.errors import DataError
 from facevalue.measures.group_shares import corpus_skew
 from facevalue.untrusted_files import check_file

@@ -1,4 +1,4 @@
-"""`facevalue measure`, `report` and `export`: results of runs."""
+"""`facevalue measure`, `report`, `export` and `pack`: results of runs, and all that they rest on."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ import polars as pl
 from rich.console import RenderableType
 from rich.text import Text
 
-from facevalue.cli.exits import Exit
+from facevalue.cli.actions.schema import Columns
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.params import place
-from facevalue.cli.schema import Columns
-from facevalue.errors import UnknownNameError
+from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
 from facevalue.measures.definitions import Measure, split_key
 from facevalue.places import is_url
-from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs
+from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs, whole_runs_of
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.joined_runs import names_for_people, rename_models
@@ -319,3 +319,61 @@ def _margins(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise click.BadParameter(f"{text!r}: write MEASURE=SIZE, such as gap=0.02", param_hint="--margin") from None
     return out
+
+
+@dataclass(frozen=True)
+class PackDocument(Document):
+    """A pack that was written."""
+
+    FORMAT: ClassVar[str] = "pack"
+    pack: str
+    """Folder or ZIP file."""
+    files: int
+    bytes: int
+    """Of all files together, before they were packed."""
+    runs: tuple[str, ...]
+    """Names of its runs."""
+
+
+@dataclass(frozen=True)
+class PackCheckDocument(Document):
+    """Check of a pack (`pack --verify`)."""
+
+    FORMAT: ClassVar[str] = "pack-check"
+    pack: str
+    files: int
+    """How many its list names."""
+    faults: tuple[str, ...]
+    """Files that are missing, changed, or not in the list; empty if all is as it was written."""
+
+
+def pack(
+    runs: Sequence[Path | str],
+    to: Path | None,
+    verify: Path | None,
+    organization: str,
+    limits: Path | None,
+    baseline: Sequence[str],
+) -> Output[PackDocument | PackCheckDocument]:
+    """Write a pack, or check one."""
+    if verify is not None:
+        if runs or to is not None or limits is not None or baseline:
+            raise SettingError("--verify checks a pack that is there: leave out all else.")
+        from facevalue.packing.sealing import faults  # noqa: PLC0415 - what packs imports reports
+
+        files, wrong = faults(verify)
+        text = wrong or [f"{verify}: all {files:,} files are as they were written."]
+        status = Exit.REFUSED if wrong else Exit.DONE
+        return Output(PackCheckDocument(str(verify), files, tuple(wrong)), text, status)
+    if not runs:
+        raise SettingError("Name the runs or the audit to pack: facevalue pack RUN --to pack.zip")
+    if to is None:
+        raise SettingError("Say where the pack goes: --to FOLDER, or --to FILE.zip.")
+    from facevalue.packing.contents import pack as write_pack  # noqa: PLC0415
+
+    try:
+        packed = write_pack(runs, to, organization, limits, open_all(baseline, below=whole_runs_of))
+    except UnknownNameError as error:  # of a run or file, not of the command line
+        raise FaceValueError(str(error)) from error
+    line = f"{packed.place}: {packed.files:,} files, {packed.size / 1e6:,.1f} MB. Begin with README.md."
+    return Output(PackDocument(str(packed.place), packed.files, packed.size, packed.runs), [line])

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from facevalue.cli.exits import Exit
+from facevalue.cli.actions.results import open_all, waiting_runs_of
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
-from facevalue.cli.results import open_all, waiting_runs_of
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.limits.gate import Gate, LimitResult, gate
 from facevalue.limits.limits_file import read_limits

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from facevalue.cli.actions.results import open_all, unasked_of
+from facevalue.cli.actions.schema import Row
 from facevalue.cli.output import Document, Output, rich_table
-from facevalue.cli.results import open_all, unasked_of
-from facevalue.cli.schema import Row
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.measures.caveats import add_caveat
