@@ -9,7 +9,7 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.protocol.study import LeftOut
 from facevalue.runs import RunSettings, SilentProgress
-from facevalue.runs.audit_folder import (
+from facevalue.runs.audits.folder import (
     AUDIT,
     AuditedStudy,
     AuditRecord,
@@ -97,7 +97,7 @@ def test_a_record_of_a_later_version_and_one_with_paths_in_names_are_refused(
     write_audit(tmp_path, replace(RECORD, studies=(replace(RECORD.studies[0], name="../elsewhere"),)))
     with pytest.raises(RunError, match="is not as FaceValue writes it"):
         read_audit(tmp_path)
-    monkeypatch.setattr("facevalue.runs.audit_folder.VERSION", 2)
+    monkeypatch.setattr("facevalue.runs.audits.folder.VERSION", 2)
     write_audit(tmp_path, RECORD)
     monkeypatch.undo()
     with pytest.raises(RunError, match="has version 2; this FaceValue reads 1"):

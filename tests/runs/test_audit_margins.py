@@ -9,8 +9,8 @@ import pytest
 import facevalue as fv
 from facevalue.errors import FaceValueError, RunError
 from facevalue.runs import stopping
-from facevalue.runs.audit_settings import read_config
-from facevalue.runs.audit_studies import AuditWishes, studies_of
+from facevalue.runs.audits.settings import read_config
+from facevalue.runs.audits.studies import AuditWishes, studies_of
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file

@@ -11,17 +11,16 @@ from facevalue.api.calls import own_model
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.runs import stopping
-from facevalue.runs.audit import ModelAudit
-from facevalue.runs.audit_folder import read_audit
-from facevalue.runs.audit_plan import Rates, budget_of, dealt_again
-from facevalue.runs.audit_settings import AuditSettings
-from facevalue.runs.audit_studies import AuditWishes, studies_of
+from facevalue.runs.audits.audit import ModelAudit
+from facevalue.runs.audits.folder import read_audit
+from facevalue.runs.audits.plan import Rates, budget_of, dealt_again
+from facevalue.runs.audits.settings import AuditSettings
+from facevalue.runs.audits.studies import AuditWishes, StudySizes, studies_of
 from facevalue.runs.begin import begin
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSummary
 from facevalue.runs.stopping import StopRule
-from facevalue.runs.study_sizes import StudySizes
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file

@@ -15,11 +15,11 @@ from facevalue.errors import SettingError
 from facevalue.models.base import Model, checked_model
 from facevalue.models.registry import load
 from facevalue.report.audit_page import AuditReport, write_audit_report
-from facevalue.runs.audit import ModelAudit
-from facevalue.runs.audit_folder import whole_runs_of
-from facevalue.runs.audit_plan import AuditPlan, Prices, Rates
-from facevalue.runs.audit_settings import AuditConfig, AuditSettings, read_config
-from facevalue.runs.audit_studies import AuditWishes
+from facevalue.runs.audits.audit import ModelAudit
+from facevalue.runs.audits.folder import whole_runs_of
+from facevalue.runs.audits.plan import AuditPlan, Prices, Rates
+from facevalue.runs.audits.settings import AuditConfig, AuditSettings, read_config
+from facevalue.runs.audits.studies import AuditWishes
 from facevalue.runs.begin import begin
 from facevalue.runs.preparation import model_in_path
 from facevalue.runs.progress import Progress, silence_told

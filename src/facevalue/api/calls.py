@@ -22,7 +22,7 @@ from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
 from facevalue.records.opening import open_records
 from facevalue.runs import request_files
-from facevalue.runs.audit_folder import describe_unasked, runs_of
+from facevalue.runs.audits.folder import describe_unasked, runs_of
 from facevalue.runs.begin import begin
 from facevalue.runs.imported_runs import by_run, prepare_import
 from facevalue.runs.notebook_progress import progress as for_people

@@ -24,7 +24,7 @@ from facevalue.report.profile.page import (
     profile_answer,
     write,
 )
-from facevalue.runs.audit_folder import describe_unasked, waiting_runs, whole_runs_of
+from facevalue.runs.audits.folder import describe_unasked, waiting_runs, whole_runs_of
 from facevalue.runs.comparison import FIRST, RunComparison, compare_all
 from facevalue.runs.trend import Trend, audits_below, runs_below
 from facevalue.runs.trend import trend as trend_of

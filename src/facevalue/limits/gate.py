@@ -22,7 +22,7 @@ from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.paired_changes import degrees_of_freedom
 from facevalue.measures.pairs import to_array
 from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCells, Verdict, decide_limits
-from facevalue.runs.audit_folder import WaitingRun
+from facevalue.runs.audits.folder import WaitingRun
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored_run import ReplyTally, StoredRun

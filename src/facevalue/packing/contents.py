@@ -40,7 +40,7 @@ from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import profile_tables
 from facevalue.report.profile.page import render as render_profile
-from facevalue.runs.audit_folder import (
+from facevalue.runs.audits.folder import (
     AUDIT,
     AuditRecord,
     describe_unasked,

@@ -23,8 +23,8 @@ from facevalue.report.page_builder import Built, build_page
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import head, profile_tables
 from facevalue.report.profile.page import profile_answer as sentences_of
-from facevalue.runs.audit_folder import RUNS, AuditRecord
-from facevalue.runs.audit_plan import budget_of
+from facevalue.runs.audits.folder import RUNS, AuditRecord
+from facevalue.runs.audits.plan import budget_of
 from facevalue.runs.mirror import REPORT, publish_file
 from facevalue.runs.stopping import requests_saved
 from facevalue.runs.stored_run import StoredRun

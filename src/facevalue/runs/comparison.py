@@ -28,7 +28,7 @@ from facevalue.runs.answer_flips import (
     prompt_columns,
     telling_flips,
 )
-from facevalue.runs.audit_folder import RUNS
+from facevalue.runs.audits.folder import RUNS
 from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
 from facevalue.runs.compared_cells import Differences, RunAgreement
 from facevalue.runs.export import check_format, write_streamed

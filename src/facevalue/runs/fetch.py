@@ -6,7 +6,7 @@ from pathlib import Path
 from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
-from facevalue.runs.audit_folder import check_one_run
+from facevalue.runs.audits.folder import check_one_run
 from facevalue.runs.croissant import FILE as CROISSANT
 from facevalue.runs.mirror import copy_run, mirror_run
 from facevalue.runs.picture_records import stored_records

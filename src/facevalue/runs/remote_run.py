@@ -18,7 +18,7 @@ import polars as pl
 
 from facevalue.errors import ModelError, RunError
 from facevalue.protocol.study import Study
-from facevalue.runs.audit_folder import check_no_audit
+from facevalue.runs.audits.folder import check_no_audit
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.completion import Completion, without_answer
 from facevalue.runs.interrupts import Interrupts

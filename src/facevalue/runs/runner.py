@@ -18,7 +18,7 @@ from facevalue.errors import RunError
 from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
-from facevalue.runs.audit_folder import check_no_audit
+from facevalue.runs.audits.folder import check_no_audit
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
 from facevalue.runs.completion import Completion, missing_reasons
 from facevalue.runs.interrupts import Interrupts

@@ -22,7 +22,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
-from facevalue.runs.audit_folder import check_one_run
+from facevalue.runs.audits.folder import check_one_run
 from facevalue.runs.failures import failures_of
 from facevalue.runs.judged_texts import stored_judge
 from facevalue.runs.mirror import mirror_run

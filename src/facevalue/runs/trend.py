@@ -21,7 +21,7 @@ from facevalue.places import MAKING_FOLDER, is_url
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
-from facevalue.runs.audit_folder import AUDIT, is_audit, runs_of
+from facevalue.runs.audits.folder import AUDIT, is_audit, runs_of
 from facevalue.runs.compare import kept_answers, model_estimates, with_first
 from facevalue.runs.compared_cells import (
     cells_of,

@@ -22,8 +22,8 @@ from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import LeftOut, Study, by_reason
 from facevalue.report.audit_page import AuditReport, StudyAnswer
 from facevalue.runs import RichProgress, RunSettings, RunSummary
-from facevalue.runs.audit import AuditOutcome, ModelAudit
-from facevalue.runs.audit_plan import AuditBudget, AuditPlan, PlannedStudy
+from facevalue.runs.audits.audit import AuditOutcome, ModelAudit
+from facevalue.runs.audits.plan import AuditBudget, AuditPlan, PlannedStudy
 from facevalue.runs.begin import begin
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import silence_told

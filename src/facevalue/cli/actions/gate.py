@@ -21,7 +21,7 @@ from facevalue.limits.limits_file import read_limits
 from facevalue.limits.wording import as_annotations, as_junit, as_markdown, conclusion, name_of, summary, value_of
 from facevalue.measures.verdicts import LimitOutcome
 from facevalue.printable import printable
-from facevalue.runs.audit_folder import whole_runs_of
+from facevalue.runs.audits.folder import whole_runs_of
 from facevalue.store.files import write_whole
 
 STATUS = {

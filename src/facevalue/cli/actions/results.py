@@ -18,7 +18,7 @@ from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
 from facevalue.measures.definitions import Measure, split_key
 from facevalue.places import is_url
-from facevalue.runs.audit_folder import WaitingRun, describe_unasked, runs_of, waiting_runs, whole_runs_of
+from facevalue.runs.audits.folder import WaitingRun, describe_unasked, runs_of, waiting_runs, whole_runs_of
 from facevalue.runs.failures import failures_of
 from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.joined_runs import names_for_people, rename_models

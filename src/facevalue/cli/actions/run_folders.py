@@ -13,7 +13,7 @@ from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url, run_of
 from facevalue.report.formatting import quantity
-from facevalue.runs.audit_folder import begun_runs, is_audit, read_audit, runs_of, waiting_studies
+from facevalue.runs.audits.folder import begun_runs, is_audit, read_audit, runs_of, waiting_studies
 from facevalue.runs.fetch import fetch_run
 from facevalue.runs.mirror import mirror_run
 from facevalue.runs.rich_progress import duration

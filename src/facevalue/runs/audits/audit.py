@@ -12,7 +12,7 @@ from facevalue.errors import ModelError, RunError, SettingError
 from facevalue.models.base import Model
 from facevalue.places import folder_or_url
 from facevalue.protocol.study import LeftOut, Study
-from facevalue.runs.audit_folder import (
+from facevalue.runs.audits.folder import (
     AuditedStudy,
     AuditRecord,
     begun_runs,
@@ -22,7 +22,7 @@ from facevalue.runs.audit_folder import (
     runs_of,
     write_audit,
 )
-from facevalue.runs.audit_plan import (
+from facevalue.runs.audits.plan import (
     HOURS,
     MONEY,
     AuditBudget,
@@ -32,8 +32,8 @@ from facevalue.runs.audit_plan import (
     plan_of_budget,
     plan_of_samples,
 )
-from facevalue.runs.audit_settings import AuditSettings, check_same
-from facevalue.runs.audit_studies import StudyOfAudit, studies_of
+from facevalue.runs.audits.settings import AuditSettings, check_same
+from facevalue.runs.audits.studies import StudyOfAudit, StudyPilot, StudySizes, studies_of
 from facevalue.runs.checks import check_limits
 from facevalue.runs.preparation import Prepared, prepare
 from facevalue.runs.remote_pictures import own_folder
@@ -42,7 +42,6 @@ from facevalue.runs.run_facts import utc_now
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stopping import can_stop, requests_saved
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.study_sizes import StudyPilot, StudySizes
 from facevalue.store.files import MANIFEST
 from facevalue.store.lease import Lease, RunLock
 from facevalue.store.manifest import RunManifest, read_manifest, write_manifest

@@ -7,9 +7,9 @@ from pathlib import Path
 from facevalue.errors import DataError, RunError
 from facevalue.places import is_url
 from facevalue.protocol.toml_tables import TomlTable, lines_of
-from facevalue.runs.audit_folder import AuditRecord
-from facevalue.runs.audit_plan import AuditBudget, Prices, Rates, budget_of, check_currency
-from facevalue.runs.audit_studies import AuditWishes, StudyOfAudit, read_margins, recorded_margins
+from facevalue.runs.audits.folder import AuditRecord
+from facevalue.runs.audits.plan import AuditBudget, Prices, Rates, budget_of, check_currency
+from facevalue.runs.audits.studies import AuditWishes, StudyOfAudit, read_margins, recorded_margins
 from facevalue.runs.stopping import StopRule
 from facevalue.types import OptionValue
 from facevalue.untrusted_files import read_text, to_toml

@@ -9,7 +9,7 @@ from typing import Literal
 from facevalue.errors import DataError, SettingError
 from facevalue.measures.power import allocate_budget, shares_of_budget
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.study_sizes import StudySize, StudySizes
+from facevalue.runs.audits.studies import StudySize, StudySizes
 
 # Budgets of audits: requests, hours, or money at prices that the user states.
 
