@@ -19,7 +19,7 @@ from facevalue.cli import main
 from facevalue.cli.actions import compare as command
 from facevalue.cli.actions.compare import text
 from facevalue.measures.estimates import estimate_schema
-from facevalue.runs.comparison import ComparedPair, RunComparison
+from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE

@@ -19,7 +19,8 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import JudgedWords, WordList
-from facevalue.runs import judged_texts, judged_words, ratings
+from facevalue.runs import judged_texts, judged_words
+from facevalue.runs.reviews.outcomes import keep, read_kept
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.faults.disk import Dead, Disk
 
@@ -111,12 +112,12 @@ def scored(folder: Path) -> pl.DataFrame:
 def rate(folder: Path, log: Log) -> None:
     """Keep ratings by people, in place of older ones."""
     old = pl.DataFrame({"rater": ["ann"], "item": ["1"], "rating": [1]})
-    ratings.keep(folder, old)
-    ratings.keep(folder, pl.DataFrame({"rater": ["ann", "bo"], "item": ["1", "1"], "rating": [4, 5]}))
+    keep(folder, old)
+    keep(folder, pl.DataFrame({"rater": ["ann", "bo"], "item": ["1", "1"], "rating": [4, 5]}))
 
 
 def rated(folder: Path) -> pl.DataFrame:
-    found = ratings.read_kept(folder)
+    found = read_kept(folder)
     assert found is not None
     return found
 

@@ -22,8 +22,8 @@ from facevalue.report.collect import report
 from facevalue.runs.annotation import annotate
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.judged_texts import ask, read_judgments
-from facevalue.runs.people import texts_of
 from facevalue.runs.progress import SilentProgress
+from facevalue.runs.reviews.replies import texts_of
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key

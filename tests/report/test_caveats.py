@@ -43,10 +43,10 @@ from facevalue.report.page_builder import Built, build_page
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
-from facevalue.runs.compared_cells import BECAME
-from facevalue.runs.comparison import RunComparison, compare_all
+from facevalue.runs.comparisons.cells import BECAME
+from facevalue.runs.comparisons.comparison import RunComparison, compare_all
+from facevalue.runs.comparisons.model_differences import ModelDifferences
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.model_differences import ModelDifferences
 from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import open_runs

@@ -21,8 +21,17 @@ from facevalue.models import load
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
 from facevalue.report import trend_page
-from facevalue.runs import trend
-from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories, runs_below
+from facevalue.runs.comparisons.trend import (
+    DRIFT,
+    STEADY,
+    STEP,
+    Trend,
+    _Contrasts,
+    _dates,
+    contrasts_of,
+    judged_histories,
+    runs_below,
+)
 from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.types import Request, Response, Status
 
@@ -186,7 +195,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
     return protocol(str(path))
 
 
-def simulated(lab: Protocol, effects: list[float], repetition: int) -> trend._Contrasts:
+def simulated(lab: Protocol, effects: list[float], repetition: int) -> _Contrasts:
     """History of a cue whose effect has these sizes, month by month."""
     audits, names, models = Audits(lab, calibration_of(lab), 1), UnitNames(), []
     for month, effect in enumerate(effects):
@@ -226,7 +235,7 @@ def test_the_date_of_a_step_lies_in_its_interval_in_nineteen_of_twenty_histories
         cap = history.shared.filter(variation="cap").select(
             pl.lit(measure.name).alias("measure"), pl.exclude("measure")
         )
-        (first, last), *_ = trend._dates(history, cap).select("since_first", "since_last").rows()
+        (first, last), *_ = _dates(history, cap).select("since_first", "since_last").rows()
         missed += first is None or not first <= 2 <= last
         narrow += first is not None and last - first < 3
     assert missed <= 4  # P(more | 5%) = 1%

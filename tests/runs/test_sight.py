@@ -31,7 +31,7 @@ from facevalue.report.page_builder import build_page
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
 from facevalue.report.sight import STEP
-from facevalue.runs.comparison import compare_all
+from facevalue.runs.comparisons.comparison import compare_all
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings

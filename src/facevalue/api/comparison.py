@@ -25,9 +25,9 @@ from facevalue.report.profile.page import (
     write,
 )
 from facevalue.runs.audits.folder import describe_unasked, waiting_runs, whole_runs_of
-from facevalue.runs.comparison import FIRST, RunComparison, compare_all
-from facevalue.runs.trend import Trend, audits_below, runs_below
-from facevalue.runs.trend import trend as trend_of
+from facevalue.runs.comparisons.comparison import FIRST, RunComparison, compare_all
+from facevalue.runs.comparisons.trend import Trend, audits_below, runs_below
+from facevalue.runs.comparisons.trend import trend as trend_of
 
 # Gate in Python: runs held against limits.
 

@@ -17,7 +17,7 @@ from facevalue.models.registry import load
 from facevalue.runs.annotation import annotate_with
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.progress import Progress
-from facevalue.runs.review import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review
+from facevalue.runs.reviews.packets import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review
 from facevalue.types import Question
 
 

@@ -13,7 +13,7 @@ from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.data import EditorFacts, RunFacts
 from facevalue.report.formatting import NOT_MEASURABLE, count, interval, number
 from facevalue.runs.reply_counts import MANY_CUT
-from facevalue.runs.review_outcomes import FINDING_KINDS
+from facevalue.runs.reviews.outcomes import FINDING_KINDS
 from facevalue.stimuli.base import Kind
 from facevalue.types import NOT_SENT
 

@@ -14,9 +14,9 @@ from facevalue.report.formatting import DASH, Titles, number, shown_settings
 from facevalue.report.html import FoldedSection, PlainPage, page_cautions, text_table, write_page
 from facevalue.report.model_differences import CELL_HEADS, OVERALL_HEADS, Difference, DifferenceRow, report_differences
 from facevalue.report.pictures import data_uri
-from facevalue.runs.answer_flips import AnswerFlips, FlipInWords
-from facevalue.runs.comparison import ComparedPair, RunComparison
-from facevalue.runs.model_differences import ModelDifferences, answer, became_sentence
+from facevalue.runs.comparisons.answer_flips import AnswerFlips, FlipInWords
+from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison
+from facevalue.runs.comparisons.model_differences import ModelDifferences, answer, became_sentence
 
 # Correlations of effects between two runs, for people.
 

@@ -15,11 +15,11 @@ from facevalue.protocol.page import Findings
 from facevalue.report.formatting import DASH, Titles, number, share_of_chance
 from facevalue.report.headline import Headline, Passage, verdict_of_row
 from facevalue.report.sizes import ToldScale, scale_of
-from facevalue.runs.model_differences import ModelDifferences, answer
+from facevalue.runs.comparisons.model_differences import ModelDifferences, answer
 
 if TYPE_CHECKING:  # scipy.stats takes a second to import
     from facevalue.measures.definitions import Measure
-    from facevalue.runs.compared_cells import RunAgreement
+    from facevalue.runs.comparisons.cells import RunAgreement
 
 _TOLD, _CELLS = 2, 2
 """Models that the answer compares with the first one, and cells that it names: of each one where there are several."""

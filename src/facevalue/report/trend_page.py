@@ -14,7 +14,7 @@ from facevalue.report import charts
 from facevalue.report.blocks.content import Content, Figure, PartContent, TextContent
 from facevalue.report.formatting import DASH, Titles, html_element, number, share_of_chance, shown_settings, tick
 from facevalue.report.html import FoldedSection, PlainPage, page_cautions, text_table, write_page
-from facevalue.runs.trend import DRIFT, STEADY, STEP, StudyTrend, Trend
+from facevalue.runs.comparisons.trend import DRIFT, STEADY, STEP, StudyTrend, Trend
 
 # History of runs in words and rows.
 

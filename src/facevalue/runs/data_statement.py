@@ -14,7 +14,7 @@ from facevalue.measures.group_shares import group_shares
 from facevalue.measures.intervals import describe_method
 from facevalue.runs import croissant
 from facevalue.runs.croissant import ListFile, Rights
-from facevalue.runs.rated_pictures import RatedPictures
+from facevalue.runs.reviews.rated_pictures import RatedPictures
 from facevalue.stimuli.manifest import FORM, MAKING
 from facevalue.types import Status
 

@@ -33,7 +33,7 @@ from facevalue.protocol.study import Study
 from facevalue.runs.judged_texts import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
 from facevalue.runs.judged_words import WordsOutcome, ask_words, judged_by
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.people import read_people, sample_texts, table_of, texts_of
+from facevalue.runs.reviews.replies import read_people, sample_texts, table_of, texts_of
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies.offers import lacking
 

@@ -18,12 +18,12 @@ from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
 from facevalue.runs.croissant import FILE as STATEMENT
 from facevalue.runs.data_statement import Provenance, data_statement
 from facevalue.runs.mirror import mirror_run
-from facevalue.runs.picture_ratings import PictureSet
 from facevalue.runs.picture_records import named_records, outdated_edits
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.prepared_making import PreparedMaking
-from facevalue.runs.rated_pictures import RatedPictures
-from facevalue.runs.ratings import read_kept
+from facevalue.runs.reviews.outcomes import read_kept
+from facevalue.runs.reviews.pictures import PictureSet
+from facevalue.runs.reviews.rated_pictures import RatedPictures
 from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.manifest import MAX_BYTES, PICTURE_KIND, read_parquet
 from facevalue.store.album import path_of

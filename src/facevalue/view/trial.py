@@ -21,12 +21,11 @@ from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.inspecting import CHECKS
 from facevalue.runs.judged_texts import read_judgments
-from facevalue.runs.people import read_people
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.ratings import REPLIES, kept_at
 from facevalue.runs.remote_pictures import own_folder
-from facevalue.runs.review_outcomes import replies_by_people
-from facevalue.runs.shown_pictures import PICTURES
+from facevalue.runs.reviews.outcomes import REPLIES, kept_at, replies_by_people
+from facevalue.runs.reviews.pictures import PICTURES
+from facevalue.runs.reviews.replies import read_people
 from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question

@@ -34,9 +34,9 @@ from facevalue.report.comparison_page import (
 )
 from facevalue.report.formatting import in_unit, number, share_of_chance, shown_settings, writing
 from facevalue.report.headline import verdict_of_row
-from facevalue.runs.compared_cells import RunAgreement, SharedUnits
-from facevalue.runs.comparison import ComparedPair, RunComparison, compare_all
-from facevalue.runs.model_differences import answer, became_sentence
+from facevalue.runs.comparisons.cells import RunAgreement, SharedUnits
+from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison, compare_all
+from facevalue.runs.comparisons.model_differences import answer, became_sentence
 from facevalue.store.files import write_whole
 
 # Documents of `facevalue compare --json`.

@@ -31,9 +31,9 @@ from facevalue.report.profile.page import (
 from facevalue.report.profile.squares import CHANGED, OPPOSITE, SIGNS, Square, columns_of
 from facevalue.report.trend_page import HEADS, cell_rows, trend_sentence
 from facevalue.runs.audits.folder import describe_unasked
+from facevalue.runs.comparisons.trend import StudyTrend, Trend, audits_below, runs_below
+from facevalue.runs.comparisons.trend import trend as trend_of
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.trend import StudyTrend, Trend, audits_below, runs_below
-from facevalue.runs.trend import trend as trend_of
 
 _ROWS = 40
 """Groups that a table in the terminal shows."""

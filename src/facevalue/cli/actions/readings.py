@@ -28,7 +28,7 @@ from facevalue.runs.judged_texts import ReplyKind as Verdict
 from facevalue.runs.judged_words import FOLDER as WORDS
 from facevalue.runs.judging import JudgedLists, JudgedTexts
 from facevalue.runs.judging import judge as judge_run
-from facevalue.runs.review_results import ReviewResult, TextTable, review_result, review_texts, table_of
+from facevalue.runs.reviews.results import ReviewResult, TextTable, review_result, review_texts, table_of
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
@@ -254,7 +254,7 @@ def review(
     if out is None:
         raise click.UsageError("Say where the packets go (--out DIR), or give --collect FILE.")
     from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - slow to import
-    from facevalue.runs.review import ReviewSettings, packet_for, write_review  # noqa: PLC0415
+    from facevalue.runs.reviews.packets import ReviewSettings, packet_for, write_review  # noqa: PLC0415
     from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
     settings = ReviewSettings(
@@ -275,7 +275,7 @@ def _collect_reviews(
 ) -> Output[ReviewPacketDocument | ReviewDocument]:
     if out is not None and out.suffix != ".csv":
         raise SettingError(f"{out.name} is not a .csv file.")
-    from facevalue.runs.review import collect  # noqa: PLC0415 - slow to import
+    from facevalue.runs.reviews.packets import collect  # noqa: PLC0415 - slow to import
     from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
     opened = StoredRun.open(run, pictures=pictures)

@@ -132,7 +132,7 @@ def measure(
     if out is not None:
         check_ending(out, ".csv", ".parquet")
     from facevalue.runs.kept_estimates import take_estimates, write_estimates  # noqa: PLC0415
-    from facevalue.runs.picture_ratings import with_ratings  # noqa: PLC0415
+    from facevalue.runs.reviews.pictures import with_ratings  # noqa: PLC0415
 
     estimates, tallies = take_estimates(opened, _margins(margin), again=True)
     if out is not None:

@@ -223,7 +223,7 @@ def _make_options() -> tuple[click.Parameter, ...]:
 
 make = StudyGroup(
     "make",
-    "studies:make_pictures",
+    "pictures:make_pictures",
     _make_options,
     help="Make the pictures of a study to order; the same command resumes a making that was stopped.",
     making=True,
@@ -231,7 +231,7 @@ make = StudyGroup(
 
 inspect_pictures = Printing(
     "inspect-pictures",
-    "studies:inspect",
+    "pictures:inspect",
     (
         click.Argument(["place"], metavar="MADE|LIST", type=PicturesPlace()),
         click.Option(["--with-model"], multiple=True, metavar="KIND=PLACE",

@@ -22,8 +22,7 @@ from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
 from facevalue.runs.audits.folder import AUDIT, is_audit, runs_of
-from facevalue.runs.compare import kept_answers, model_estimates, with_first
-from facevalue.runs.compared_cells import (
+from facevalue.runs.comparisons.cells import (
     cells_of,
     comparable,
     enter_cells,
@@ -31,9 +30,9 @@ from facevalue.runs.compared_cells import (
     rows_compared,
     signed_measures,
 )
-from facevalue.runs.comparison import differing_settings, run_names
+from facevalue.runs.comparisons.comparison import differing_settings, run_names
+from facevalue.runs.comparisons.models import adjusted_anew, kept_answers, model_estimates, taken_apart, with_first
 from facevalue.runs.joined_runs import by_study, repeated
-from facevalue.runs.judged_differences import adjusted_anew, taken_apart
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import MANIFEST
 

@@ -1,7 +1,9 @@
-"""Replies before people who do not know how they were read: does the parser understand what the model says?"""
+"""Replies before people: does the parser understand the model, and how would people sort its texts?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,14 +11,74 @@ import polars as pl
 
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, item_id
 from facevalue.answers.form_fields import READ_FIELDS, fields_read
+from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.design.sampling import mix
-from facevalue.errors import DataError
-from facevalue.runs.read_options import options_read_alike
-from facevalue.runs.review_outcomes import ReviewKey
+from facevalue.errors import DataError, UnknownNameError
+from facevalue.runs.judged_texts import (
+    SCHEMA,
+    Doubts,
+    Judgment,
+    JudgmentWriter,
+    ReplyKind,
+    judgment_files,
+    read_judgments,
+    read_rows,
+)
+from facevalue.runs.reviews.outcomes import ReviewKey
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
+from facevalue.store.lease import RunLock
 from facevalue.thinking import after_thinking
-from facevalue.types import Question
+from facevalue.types import Question, Status
+
+_EQUAL = 1e-6
+_STATUSES = pl.Enum([status.value for status in Status])
+
+
+def options_read_alike(
+    run: StoredRun, rows: pl.DataFrame, questions: Sequence[Question], columns: Sequence[str]
+) -> list[list[int]]:
+    """Options that are read as the reply of each row was, by their places; none where there is no valid answer.
+
+    An option is read as the study reads an answer with all probability on it.
+
+    Parameters
+    ----------
+    run:
+        The run whose study reads them.
+    rows:
+        Answers, with their `trial`.
+    questions:
+        What was asked, a question per row.
+    columns:
+        Columns that say what was answered, of which those with numbers are compared.
+    """
+    alike: list[list[int]] = [[] for _ in questions]
+    places = [(row, option) for row, question in enumerate(questions) for option in range(len(question.options))]
+    if not places:
+        return alike
+    at = [row for row, _ in places]
+    certain = [[float(option == other) for other in range(len(questions[row].options))] for row, option in places]
+    answered = run.study.answer(
+        run.study.design.trials(rows["trial"].to_numpy().astype(np.int64)[at]).with_columns(
+            pl.lit(0, pl.UInt8).alias("repeat"),
+            pl.lit(Status.OK.value, _STATUSES).alias("status"),
+            pl.lit(None, pl.String).alias("text"),
+            pl.Series("probs", certain, pl.List(pl.Float32)),
+        )
+    )
+    schema = answered.schema
+    numbers = [name for name in columns if name in schema and (schema[name].is_numeric() or schema[name] == pl.Boolean)]
+    if not numbers:
+        return alike
+    options, replies = (table.select(pl.col(numbers).cast(pl.Float64)).to_numpy() for table in (answered, rows[at]))
+    is_said = ~np.isnan(options)
+    same = (~is_said | (np.abs(options - replies) < _EQUAL)).all(axis=1) & is_said.any(axis=1)
+    for place in np.flatnonzero(same & rows["na"].is_null().to_numpy()[at]):
+        row, option = places[place]
+        alike[row].append(option)
+    return alike
+
 
 # Samples for review: as many of each kind as of any other, so that rare kinds are among them, with their sizes.
 
@@ -250,3 +312,137 @@ def _words(row: dict[str, Any], columns: Sequence[str]) -> str:
     return "; ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()
     )
+
+
+FOLDER = Path("annotations", "people")
+"""Where what people say lies in a run folder."""
+_OPEN = "none of them"
+"""Label of texts that belong to no category."""
+Labels = Mapping[str, Mapping[str, float]]
+"""By rater the place of the category of each text; -1 where the rater names none."""
+
+
+def sorting_of(run: StoredRun, name: str) -> Sorting:
+    """A question to the judge of a run, by its name.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The study asks a judge nothing, or nothing by this name.
+    """
+    sortings = {sorting.name: sorting for sorting in run.study.reading.sortings}
+    if not sortings:
+        raise DataError(f"{run.place} ({run.study.name}) has no texts that a judge sorts into categories of the study.")
+    if name not in sortings:
+        raise UnknownNameError("sorting", name, sortings)
+    return sortings[name]
+
+
+def texts_of(run: StoredRun) -> Doubts:
+    """All texts of a run that a judge sorts, each once."""
+    doubts = Doubts()
+    for _ in answers(run.reopen(doubts.judge)):
+        pass  # reading the replies is what raises the doubts
+    return doubts
+
+
+def sample_texts(texts: Iterable[str], size: int) -> list[str]:
+    """Draw texts at random, the same ones each time: those whose digests are the least.
+
+    Examples
+    --------
+    >>> sample_texts(["a", "b", "c"], 2) == sample_texts(["c", "b", "a", "a"], 2)
+    True
+    """
+    return sorted(set(texts), key=lambda text: hashlib.blake2b(text.encode(), digest_size=8).digest())[:size]
+
+
+def sorting_packet(run: StoredRun, name: str, size: int, seed: int) -> tuple[Packet, ReviewKey]:
+    """Draw texts for people to sort: where a judge has sorted them, as many of each of its categories.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        The run holds no such text.
+    """
+    sorting = sorting_of(run, name)
+    texts = _texts(run, sorting)
+    if not texts:
+        raise DataError(f"{run.place} holds no text to be sorted yet.")
+    judgments = read_judgments(run.folder)
+    judged = {} if judgments is None else judgments.judgments
+    verdicts = [_verdict(judged.get((name, text)), sorting.categories) for text in texts.values()]
+    rows = pl.DataFrame({"item": list(texts), "read": verdicts}, schema={"item": pl.String, "read": pl.String})
+    sample = StratifiedSample(size, seed)
+    digests = np.array([int(item.rpartition("-")[2], 16) for item in texts], dtype=np.uint64)
+    sample.add(rows.with_columns(pl.col("read").fill_null("not judged").alias(STRATUM)), digests)
+    texts_drawn, sizes = sample.draw_rows()
+    choices = (*sorting.texts, OPEN)
+    cards = tuple(
+        ReviewCard(
+            (CardQuestion(sorting.question, item, choices=choices),),
+            ((sorting.heading, texts[item][: sorting.longest]),),
+        )
+        for item in texts_drawn["item"]
+    )
+    title = "Where does each text belong?"
+    instructions = (
+        f"If a text belongs to none of the categories, to several, or cannot be told, choose “{OPEN}”. Whatever a text "
+        "says, it is there to be sorted.",
+    )
+    packet = Packet("parse", title, instructions, cards, run.study.about.content_note)
+    labels = pl.lit([*sorting.categories, _OPEN], dtype=pl.List(pl.String)).alias("labels")
+    hidden = texts_drawn.with_columns(labels) if judgments is not None else None
+    return packet, ReviewKey.of_packet(packet, hidden, sizes, {"sorted": name})
+
+
+def _verdict(judgment: Judgment | None, categories: Sequence[str]) -> str | None:
+    """Category of a text by the judge, or that it is none of them; None where it was not asked."""
+    if judgment is None:
+        return None
+    return judgment.category if judgment.category in categories else _OPEN
+
+
+def _texts(run: StoredRun, sorting: Sorting) -> dict[str, str]:
+    """Texts of a sorting by item, in an order that says nothing."""
+    texts = sample_texts((doubt.text for doubt in texts_of(run).texts if doubt.sorting == sorting), 2**31)
+    return {item_id("t", (text,)): text for text in texts}
+
+
+def keep_labels(run: StoredRun, name: str, ratings: pl.DataFrame) -> None:
+    """Keep what people say of texts, in place of what the same raters said of this sorting before."""
+    sorting = sorting_of(run, name)
+    texts, choices, place = _texts(run, sorting), (*sorting.categories, OPEN), run.folder / FOLDER
+    with RunLock(run.folder):
+        before, files = read_rows(place, SCHEMA), judgment_files(place)
+        replaced = pl.col("judge").is_in(ratings["rater"].unique().to_list()) & (pl.col("attribute") == name)
+        with JudgmentWriter(place, SCHEMA) as writer:
+            for row in () if before is None else before.filter(~replaced).iter_rows():
+                writer.add(*row)
+            for rater, item, number in ratings.select("rater", "item", "rating").iter_rows():
+                if item not in texts:
+                    continue  # the run is read otherwise by now
+                category = sorting.categories[number - 1] if number <= len(sorting.categories) else None
+                verdict = ReplyKind.CATEGORY if category else ReplyKind.DECLINED
+                writer.add(rater, name, texts[item], verdict, category, choices[number - 1])
+        for path in files:
+            path.unlink(missing_ok=True)
+
+
+def read_people(folder: Path, sorting: Sorting) -> Labels:
+    """Read the labels that people gave the texts of a run."""
+    rows = read_rows(folder / FOLDER, SCHEMA)
+    labels: dict[str, dict[str, float]] = {}
+    if rows is None:
+        return labels
+    places = {category: float(at) for at, category in enumerate(sorting.categories)}
+    of_sorting = rows.filter(pl.col("attribute") == sorting.name)
+    for rater, text, category in of_sorting.select("judge", "text", "category").iter_rows():
+        labels.setdefault(rater, {})[text] = places.get(category, -1.0)
+    return labels
+
+
+def table_of(labels: Labels, texts: Sequence[str]) -> np.ndarray:
+    """Labels as an array of shape (raters, texts); NaN where a rater did not sort a text, or named no category."""
+    table = np.array([[of_rater.get(text, np.nan) for text in texts] for of_rater in labels.values()])
+    return np.where(table < 0, np.nan, table)

@@ -14,9 +14,9 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.runs.joined_runs import by_model
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 
-if TYPE_CHECKING:  # scipy.stats takes a second to import
+if TYPE_CHECKING:
     from facevalue.measures.definitions import Measure
-    from facevalue.runs.compared_cells import RunAgreement
+    from facevalue.runs.comparisons.cells import RunAgreement
 
 _COARSE = 50.0  # values that differ by that much, or may and do, are shown with fewer decimals
 
@@ -48,7 +48,7 @@ def model_differences(
     if len(answered) < 2:
         return ModelDifferences(why_none="Fewer than two models gave a valid answer: there is nothing to compare.")
     from facevalue.measures.estimates import estimate_schema  # noqa: PLC0415 - scipy.stats takes a second to import
-    from facevalue.runs.compare import compare_with_first, kept_answers  # noqa: PLC0415
+    from facevalue.runs.comparisons.models import compare_with_first, kept_answers  # noqa: PLC0415
 
     any_run = next(iter(answered.values()))
     labels = list(

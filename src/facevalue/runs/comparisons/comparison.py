@@ -18,7 +18,8 @@ from facevalue.measures.definitions import rows_of_any
 from facevalue.measures.paired_changes import OTHER_SUFFIX, REDUCED_COLUMNS, ChangeSet, Deletion, estimate_keys
 from facevalue.measures.run_comparison import RANK_SEED, RankAgreement, draws_for, rank_agreement
 from facevalue.places import is_url
-from facevalue.runs.answer_flips import (
+from facevalue.runs.audits.folder import RUNS
+from facevalue.runs.comparisons.answer_flips import (
     NO_FLIPS,
     AnswerFlips,
     AnswerSide,
@@ -28,12 +29,17 @@ from facevalue.runs.answer_flips import (
     prompt_columns,
     telling_flips,
 )
-from facevalue.runs.audits.folder import RUNS
-from facevalue.runs.compare import Pairs, check_comparable, differences_of, kept_answers, with_first
-from facevalue.runs.compared_cells import Differences, RunAgreement
+from facevalue.runs.comparisons.cells import Differences, RunAgreement
+from facevalue.runs.comparisons.models import (
+    Pairs,
+    check_comparable,
+    differences_of,
+    judged_together,
+    kept_answers,
+    with_first,
+)
 from facevalue.runs.export import check_format, write_streamed
 from facevalue.runs.joined_runs import by_study, short_names
-from facevalue.runs.judged_differences import judged_together
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.manifest import INTERVENTIONS

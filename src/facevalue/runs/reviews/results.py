@@ -10,10 +10,9 @@ import polars as pl
 from facevalue.measures.intervals import describe_method, split_method
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Questionnaire, Rated
-from facevalue.runs.rated_pictures import RatedPictures
-from facevalue.runs.ratings import FOLDER
-from facevalue.runs.review import CollectedReview, offer_of
-from facevalue.runs.review_outcomes import FINDING_KINDS, ReaderReview
+from facevalue.runs.reviews.outcomes import FINDING_KINDS, RATINGS_FOLDER, ReaderReview
+from facevalue.runs.reviews.packets import CollectedReview, offer_of
+from facevalue.runs.reviews.rated_pictures import RatedPictures
 from facevalue.runs.stored_run import StoredRun
 
 Row = Mapping[str, str | int | float | bool | None]
@@ -80,7 +79,7 @@ def review_result(run: StoredRun, outcome: CollectedReview) -> ReviewResult:
             *(outcome.rated.notes if outcome.rated is not None else ()),
             *(outcome.reader.notes if outcome.reader is not None else ()),
         ),
-        folder=str(run.folder / FOLDER),
+        folder=str(run.folder / RATINGS_FOLDER),
         replaced=outcome.replaced,
     )
 
