@@ -20,7 +20,7 @@ from facevalue.models.base import ModelOptions
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.units import ModelFacts, UnitPlan, answers_per_unit
+from facevalue.runs.storage.units import ModelFacts, UnitPlan, answers_per_unit
 from tests.cluster.places import environment, started
 
 PAIRS = 3

@@ -197,9 +197,9 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 54.6,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 668,
-    all_lines: 146_920,
-    largest_folder: 78,
+    all_modules: 652,
+    all_lines: 146_700,
+    largest_folder: 55,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
     all_classes: 1198,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
-    from facevalue.runs.request_files import Requested
+    from facevalue.runs.outside_runs import Requested
     from facevalue.stimuli.base import Kind, Source
     from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -95,7 +95,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue.models.base": ("Capabilities", "Model"),
         "facevalue.prompts.variants": ("Intervention", "Variant"),
         "facevalue.protocol.protocol": ("Protocol",),
-        "facevalue.runs.request_files": ("Requested",),
+        "facevalue.runs.outside_runs": ("Requested",),
         "facevalue.stimuli.base": ("Kind", "Source"),
         "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
     },

@@ -11,7 +11,7 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.model_scorers import load_scorer
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.annotation import annotate
+from facevalue.runs.judging import annotate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.reviews.packets import draw_texts, rater_agreement
 from facevalue.runs.stored_run import StoredRun

@@ -13,8 +13,8 @@ from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.judges import judge_agreement, moved_share
 from facevalue.report.collect import report
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask
 from facevalue.runs.judging import audit_judge
+from facevalue.runs.judgments import ask
 from facevalue.runs.reviews.outcomes import reader_review
 from facevalue.runs.reviews.replies import keep_labels, read_people, sorting_packet, texts_of
 from facevalue.runs.stored_run import StoredRun

@@ -19,9 +19,9 @@ from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.report.collect import report
-from facevalue.runs.annotation import annotate
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask, read_judgments
+from facevalue.runs.judging import annotate
+from facevalue.runs.judgments import ask, read_judgments
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.reviews.replies import texts_of
 from facevalue.runs.stored_run import StoredRun, answers

@@ -24,7 +24,7 @@ from facevalue.report.checks import CardStatus, record_card
 from facevalue.report.collect import origin
 from facevalue.report.data import RunFacts
 from facevalue.runs import RunSettings
-from facevalue.runs.request_files import Requested, write_requests
+from facevalue.runs.outside_runs import Requested, write_requests
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.manifest import RECORDED_BY

@@ -46,8 +46,8 @@ from facevalue.report.profile.profile import judged_profile
 from facevalue.runs.comparisons.cells import BECAME
 from facevalue.runs.comparisons.comparison import RunComparison, compare_all
 from facevalue.runs.comparisons.model_differences import ModelDifferences
+from facevalue.runs.joined_runs import StudyRuns
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import open_runs
 from facevalue.view.cell import cell_of

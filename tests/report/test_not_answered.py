@@ -24,8 +24,8 @@ from facevalue.report.page_builder import Built, build_page, counts_of
 from facevalue.report.profile.cells import Outcome
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
+from facevalue.runs.joined_runs import StudyRuns
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import open_runs

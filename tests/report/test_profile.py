@@ -33,8 +33,8 @@ from facevalue.report.profile.squares import (
     rows_of_cells,
 )
 from facevalue.report.sizes import ToldScale
+from facevalue.runs.joined_runs import profile_runs
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiles import profile_runs
 from facevalue.runs.stored_run import StoredRun
 from tests.golden.cases import GOLDEN
 

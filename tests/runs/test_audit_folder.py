@@ -20,8 +20,8 @@ from facevalue.runs.audits.folder import (
     runs_of,
     write_audit,
 )
-from facevalue.runs.begin import begin
 from facevalue.runs.preparation import Prepared
+from facevalue.runs.runner import begin
 from tests.runs.tiny import TinyModel, tiny_study
 
 RECORD = AuditRecord(

@@ -10,7 +10,7 @@ from facevalue.errors import FaceValueError
 from facevalue.report.collect import report
 from facevalue.runs.export import export
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask
+from facevalue.runs.judgments import ask
 from facevalue.runs.reviews.replies import texts_of
 from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text

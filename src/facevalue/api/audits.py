@@ -20,10 +20,10 @@ from facevalue.runs.audits.folder import whole_runs_of
 from facevalue.runs.audits.plan import AuditPlan, Prices, Rates
 from facevalue.runs.audits.settings import AuditConfig, AuditSettings, read_config
 from facevalue.runs.audits.studies import AuditWishes
-from facevalue.runs.begin import begin
 from facevalue.runs.preparation import model_in_path
 from facevalue.runs.progress import Progress, silence_told
-from facevalue.runs.stopping import StopRule
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import StopRule
 from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 

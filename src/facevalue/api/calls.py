@@ -21,17 +21,15 @@ from facevalue.places import is_url
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.protocol import Protocol
 from facevalue.records.opening import open_records
-from facevalue.runs import request_files
+from facevalue.runs import outside_runs
 from facevalue.runs.audits.folder import describe_unasked, runs_of
-from facevalue.runs.begin import begin
-from facevalue.runs.imported_runs import by_run, prepare_import
-from facevalue.runs.notebook_progress import progress as for_people
+from facevalue.runs.outside_runs import Requested, by_run, prepare_import
 from facevalue.runs.preparation import prepare
 from facevalue.runs.progress import Progress, SilentProgress, check_progress
-from facevalue.runs.remote_pictures import own_folder
-from facevalue.runs.request_files import Requested
-from facevalue.runs.settings import RunSettings
-from facevalue.runs.stopping import StopRule
+from facevalue.runs.rich_progress import progress as for_people
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import RunSettings, StopRule
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 
@@ -371,9 +369,7 @@ def write_requests(
     chosen = study if isinstance(study, Study) else study_of(study)
     settings = RunSettings(sample=sample, seed=seed, exact=exact, name=name)
     prepared = prepare(chosen.compiled, model, checked_path(folder), settings, interventions)
-    return request_files.write_requests(
-        prepared.study, model, form, checked_path(folder), prepared.settings, max_tokens
-    )
+    return outside_runs.write_requests(prepared.study, model, form, checked_path(folder), prepared.settings, max_tokens)
 
 
 @check_arguments

@@ -18,10 +18,10 @@ from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.picture_checks import USUAL, read_rules
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import check_together, defaults
-from facevalue.runs.inspecting import inspect_pictures as inspect_listed
-from facevalue.runs.making import make as make_prepared
-from facevalue.runs.picture_acceptance import Balance, GroupShare, Limit
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make as make_prepared
+from facevalue.runs.makings.preparation import prepare_making
+from facevalue.runs.own_pictures.acceptance import Balance, GroupShare, Limit
+from facevalue.runs.own_pictures.inspection import inspect_pictures as inspect_listed
 from facevalue.runs.progress import Progress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun

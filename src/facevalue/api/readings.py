@@ -14,7 +14,7 @@ from facevalue.errors import ModelError
 from facevalue.measures.rater_agreement import THRESHOLD
 from facevalue.models.base import Model, ModelOptions
 from facevalue.models.registry import load
-from facevalue.runs.annotation import annotate_with
+from facevalue.runs.judging import annotate_with
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.progress import Progress
 from facevalue.runs.reviews.packets import RATERS, CollectedReview, ReviewSettings, collect, packet_for, write_review

@@ -18,9 +18,9 @@ from facevalue.report.page_builder import build_page
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.kept_estimates import are_kept
-from facevalue.runs.mirror import mirror_run
 from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.settings import RunSummary
+from facevalue.runs.storage.mirror import mirror_run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import Sound, verify
 from facevalue.store.reader import count_replied

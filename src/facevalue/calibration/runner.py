@@ -30,7 +30,7 @@ from facevalue.errors import NothingComparedError
 from facevalue.measures.definitions import key_of, rows_of
 from facevalue.measures.multitest import leading_families
 from facevalue.protocol.offers import Calibrated, OfferedTable
-from facevalue.runs.power import detection
+from facevalue.runs.plan import detection
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, GROUP
 from facevalue.statistics.precision import Respondents
 

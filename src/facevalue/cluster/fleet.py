@@ -15,16 +15,16 @@ from facevalue import __version__
 from facevalue.cluster.workers import ClusterSettings, ClusterWorkers, WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, RunError
 from facevalue.models.base import ModelOptions
-from facevalue.runs.begin import job_of
-from facevalue.runs.making import MakingOutcome, made_by
-from facevalue.runs.making_model import MakingJob
+from facevalue.runs.makings.generators import MakingJob
+from facevalue.runs.makings.making import MakingOutcome, made_by
+from facevalue.runs.makings.preparation import PreparedMaking
 from facevalue.runs.preparation import Prepared
-from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.runs.progress import Progress
-from facevalue.runs.remote_run import drive
+from facevalue.runs.runner import job_of
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.unit_worker import Came, UnitWorker
-from facevalue.runs.units import Job, ModelFacts, Receipt, Unit
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Job, ModelFacts, Receipt, Unit
+from facevalue.runs.storage.worker import Came, UnitWorker
 from facevalue.store.objects import Objects
 from facevalue.store.sight import Sight
 from facevalue.types import Response

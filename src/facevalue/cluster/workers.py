@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from facevalue import __version__
 from facevalue.errors import FaceValueError, ModelError, RunError
 from facevalue.protocol.toml_tables import TomlTable, lines_of
-from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
+from facevalue.runs.storage.units import Job, Lost, ModelFacts, Receipt, Unit
 from facevalue.store.sight import Sight
 from facevalue.untrusted_files import read_file, to_text, to_toml
 

@@ -34,7 +34,7 @@ from facevalue.records.base import RecordedReply, StudyAsked, content_of
 from facevalue.records.inspect_log import ASKED, CONTENT, DRAWN, recorded_reply
 from facevalue.records.model import response_to
 from facevalue.runs.checks import check_options, check_shown
-from facevalue.runs.imported_runs import asked_of, study_asked
+from facevalue.runs.outside_runs import asked_of, study_asked
 from facevalue.runs.requests import RequestBuilder, TrialNumbers, draw_seed, picture_share
 from facevalue.runs.settings import RunSettings
 from facevalue.store.schema import PICTURE_SHARE

@@ -50,8 +50,7 @@ from facevalue.runs.audits.folder import (
     runs_of,
     waiting_studies,
 )
-from facevalue.runs.croissant import ListFile
-from facevalue.runs.data_statement import data_statement
+from facevalue.runs.makings.data_statement import ListFile, data_statement
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import PREREGISTRATION, write_whole
 from facevalue.untrusted_files import to_toml

@@ -25,8 +25,8 @@ from facevalue.report.profile.page import head, profile_tables
 from facevalue.report.profile.page import profile_answer as sentences_of
 from facevalue.runs.audits.folder import RUNS, AuditRecord
 from facevalue.runs.audits.plan import budget_of
-from facevalue.runs.mirror import REPORT, publish_file
-from facevalue.runs.stopping import requests_saved
+from facevalue.runs.settings import requests_saved
+from facevalue.runs.storage.mirror import REPORT, publish_file
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import write_placed, write_whole
 

@@ -42,15 +42,15 @@ from facevalue.report.page_builder import build_page
 from facevalue.report.stored import examples, view_of
 from facevalue.report.stored.first_question import question_of, questions
 from facevalue.runs.comparisons.model_differences import ModelDifferences, answer, model_differences
-from facevalue.runs.failures import quote_line
 from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pictures import COMPARED, SAME
 from facevalue.runs.reply_counts import counts_by_model
+from facevalue.runs.requests import quote_line
 from facevalue.runs.reviews.outcomes import reviewed_findings, reviewed_reading
 from facevalue.runs.reviews.pictures import with_ratings
+from facevalue.runs.storage.units import run_numbers
 from facevalue.runs.stored_run import ReplyTally, StoredRun
-from facevalue.runs.units import run_numbers
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.persons import persons_of
 from facevalue.store.files import STIMULI as MANIFEST

@@ -17,8 +17,8 @@ from facevalue.report.findings import upper
 from facevalue.report.first_screen import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
-from facevalue.runs.in_place import describe_unchecked
 from facevalue.runs.joined_runs import names_for_people
+from facevalue.runs.storage.in_place import describe_unchecked
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status

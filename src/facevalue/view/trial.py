@@ -19,13 +19,13 @@ from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, read_verdicts
 from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.attention_maps import maps_of
-from facevalue.runs.inspecting import CHECKS
-from facevalue.runs.judged_texts import read_judgments
+from facevalue.runs.judgments import read_judgments
+from facevalue.runs.own_pictures.inspection import CHECKS
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reviews.outcomes import REPLIES, kept_at, replies_by_people
 from facevalue.runs.reviews.pictures import PICTURES
 from facevalue.runs.reviews.replies import read_people
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
 from facevalue.shell_commands import shell_command
 from facevalue.types import Question

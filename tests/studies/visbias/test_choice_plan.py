@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from facevalue.protocol.choice_precision import choice_precision, pilot_spread
-from facevalue.runs.power import _reach_of_square
+from facevalue.runs.plan import _reach_of_square
 from facevalue.statistics.precision import UnitSpread
 from facevalue.studies.visbias.divergence import ChoiceGroups, Choices, group_divergences
 from tests.studies.visbias.simulated import answered, build

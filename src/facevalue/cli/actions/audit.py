@@ -24,10 +24,10 @@ from facevalue.report.audit_page import AuditReport, StudyAnswer
 from facevalue.runs import RichProgress, RunSettings, RunSummary
 from facevalue.runs.audits.audit import AuditOutcome, ModelAudit
 from facevalue.runs.audits.plan import AuditBudget, AuditPlan, PlannedStudy
-from facevalue.runs.begin import begin
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import silence_told
 from facevalue.runs.rich_progress import duration, short
+from facevalue.runs.runner import begin
 from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.drawn_portraits import default_cache, draw_all
 from facevalue.store.files import ESTIMATES

@@ -20,10 +20,9 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
 from facevalue.models.detectors import load_detector
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.croissant import FILE, ListFile, Rights
-from facevalue.runs.data_statement import data_statement
-from facevalue.runs.made_list import stated_before, to_file, write_made_statement
-from facevalue.runs.manifest_check import ManifestUse, Upright, check_manifest, check_scenes, write_upright
+from facevalue.runs.makings.data_statement import FILE, ListFile, Rights, data_statement
+from facevalue.runs.makings.made_list import stated_before, to_file, write_made_statement
+from facevalue.runs.own_pictures.manifest_check import ManifestUse, Upright, check_manifest, check_scenes, write_upright
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.folders import read_scenes

@@ -25,12 +25,12 @@ from facevalue.protocol.making import SOURCE, PicturePlan, requested_pictures
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, REASONS, TABLE, USUAL, failed_pictures, read_rules
 from facevalue.protocol.protocol import Protocol
 from facevalue.report.formatting import chance_with_sign
-from facevalue.runs.failures import quote_line
-from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures
-from facevalue.runs.making import SAME_LIST, MakingOutcome, make
-from facevalue.runs.making_model import MakingJob
-from facevalue.runs.picture_acceptance import Acceptance, Balance, GroupShare, Limit
-from facevalue.runs.prepared_making import MakingPlan, PreparedMaking, making_plan, prepare_making
+from facevalue.runs.makings.generators import MakingJob
+from facevalue.runs.makings.making import SAME_LIST, MakingOutcome, make
+from facevalue.runs.makings.preparation import MakingPlan, PreparedMaking, making_plan, prepare_making
+from facevalue.runs.own_pictures.acceptance import Acceptance, Balance, GroupShare, Limit
+from facevalue.runs.own_pictures.inspection import InspectionOutcome, inspect_pictures
+from facevalue.runs.requests import quote_line
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.shell_commands import shell_command

@@ -19,11 +19,10 @@ from facevalue.protocol.study import LeftOut
 from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_pictures
-from facevalue.runs.manifest_check import warning_of
+from facevalue.runs.own_pictures.manifest_check import warning_of
 from facevalue.runs.pictures import same_shown
-from facevalue.runs.plan import BlockPlan, Plan
+from facevalue.runs.plan import BlockPlan, Detection, Plan, detection, planned_precision
 from facevalue.runs.plan import plan as make_plan
-from facevalue.runs.power import Detection
 from facevalue.runs.sight import REQUESTS
 from facevalue.statistics.precision import Precision
 from facevalue.stimuli.persons import persons_of
@@ -141,7 +140,6 @@ def plan(
     power: Detection | None = None
     sampled = choices["sample"] is not None and study.planned.precision is not None
     if detect is not None or pilot is not None or sampled or compare:
-        from facevalue.runs.power import detection  # noqa: PLC0415 - slow to import
         from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 
         shared = {name: choices[name] for name in ("sample", "seed", "exact")}
@@ -155,8 +153,6 @@ def plan(
         if study.planned.unshown:
             yield Text(study.planned.unshown, style="bold")
         if power is not None:
-            from facevalue.runs.power import planned_precision  # noqa: PLC0415 - slow to import
-
             yield from _detection(power, planned_precision(study, compare=compare))
 
     return Output(_document(study_plan, power, "" if persons is None else persons.unit), text(), warnings=warnings)

@@ -22,12 +22,11 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
-from facevalue.runs.annotation import annotate_with
-from facevalue.runs.judged_texts import FOLDER
-from facevalue.runs.judged_texts import ReplyKind as Verdict
-from facevalue.runs.judged_words import FOLDER as WORDS
-from facevalue.runs.judging import JudgedLists, JudgedTexts
+from facevalue.runs.judging import JudgedLists, JudgedTexts, annotate_with
 from facevalue.runs.judging import judge as judge_run
+from facevalue.runs.judgments import FOLDER
+from facevalue.runs.judgments import WORDS_FOLDER as WORDS
+from facevalue.runs.judgments import ReplyKind as Verdict
 from facevalue.runs.reviews.results import ReviewResult, TextTable, review_result, review_texts, table_of
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.runs.stored_run import StoredRun

@@ -19,11 +19,11 @@ from facevalue.measures.caveats import VerdictCounts
 from facevalue.measures.definitions import Measure, split_key
 from facevalue.places import is_url
 from facevalue.runs.audits.folder import WaitingRun, describe_unasked, runs_of, waiting_runs, whole_runs_of
-from facevalue.runs.failures import failures_of
-from facevalue.runs.in_place import opened_in_place
 from facevalue.runs.joined_runs import names_for_people, rename_models
-from facevalue.runs.mirror import REPORT, publish_file
 from facevalue.runs.reply_counts import counts_by_model
+from facevalue.runs.requests import failures_of
+from facevalue.runs.storage.in_place import opened_in_place
+from facevalue.runs.storage.mirror import REPORT, publish_file
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.files import check_ending
 

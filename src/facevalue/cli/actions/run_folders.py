@@ -14,9 +14,9 @@ from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url, run_of
 from facevalue.report.formatting import quantity
 from facevalue.runs.audits.folder import begun_runs, is_audit, read_audit, runs_of, waiting_studies
-from facevalue.runs.fetch import fetch_run
-from facevalue.runs.mirror import mirror_run
 from facevalue.runs.rich_progress import duration
+from facevalue.runs.storage.fetch import fetch_run
+from facevalue.runs.storage.mirror import mirror_run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify as check
 from facevalue.shell_commands import shell_command

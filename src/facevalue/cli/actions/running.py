@@ -23,13 +23,11 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.records.batches import FORMS
 from facevalue.records.opening import open_records
 from facevalue.runs import Progress, RichProgress, RunSummary
-from facevalue.runs.begin import begin
-from facevalue.runs.failures import AGAIN, failures
-from facevalue.runs.imported_runs import by_run, prepare_import
+from facevalue.runs.outside_runs import by_run, prepare_import, write_requests
 from facevalue.runs.preparation import Prepared, prepare
-from facevalue.runs.request_files import write_requests
-from facevalue.runs.settings import RunSettings
-from facevalue.runs.stopping import StopRule
+from facevalue.runs.requests import AGAIN, failures
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import RunSettings, StopRule
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.shell_commands import shell_command
 from facevalue.terminal import terminal

@@ -18,7 +18,7 @@ from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
 from facevalue.printable import printable
 from facevalue.runs.audits.folder import is_audit
-from facevalue.runs.in_place import opened_in_place
+from facevalue.runs.storage.in_place import opened_in_place
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view.open_runs import OpenedRuns, RunState
 from facevalue.view.trial import ReplyRow, Trial, trial_of

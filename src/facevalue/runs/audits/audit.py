@@ -36,11 +36,9 @@ from facevalue.runs.audits.settings import AuditSettings, check_same
 from facevalue.runs.audits.studies import StudyOfAudit, StudyPilot, StudySizes, studies_of
 from facevalue.runs.checks import check_limits
 from facevalue.runs.preparation import Prepared, prepare
-from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.requests import TrialNumbers
-from facevalue.runs.run_facts import utc_now
-from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.stopping import can_stop, requests_saved
+from facevalue.runs.settings import RunSettings, RunSummary, can_stop, requests_saved, utc_now
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import MANIFEST
 from facevalue.store.lease import Lease, RunLock

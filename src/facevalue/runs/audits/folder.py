@@ -12,7 +12,7 @@ import tomli_w
 from facevalue.errors import DataError, RunError
 from facevalue.places import folder_or_url, is_url
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.run_facts import utc_now
+from facevalue.runs.settings import utc_now
 from facevalue.seals import sealed, unsealed
 from facevalue.store.files import MANIFEST, make_folder, read_placed, write_placed
 from facevalue.store.journal import store_left_over

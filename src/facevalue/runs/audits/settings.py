@@ -10,7 +10,7 @@ from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.runs.audits.folder import AuditRecord
 from facevalue.runs.audits.plan import AuditBudget, Prices, Rates, budget_of, check_currency
 from facevalue.runs.audits.studies import AuditWishes, StudyOfAudit, read_margins, recorded_margins
-from facevalue.runs.stopping import StopRule
+from facevalue.runs.settings import StopRule
 from facevalue.types import OptionValue
 from facevalue.untrusted_files import read_text, to_toml
 

@@ -22,10 +22,9 @@ from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audits.folder import run_name
 from facevalue.runs.checks import check_options, check_pictures, check_shown
-from facevalue.runs.plan import plan
-from facevalue.runs.power import detected_by_all, expected_spread, reaches_of
+from facevalue.runs.plan import detected_by_all, expected_spread, plan, reaches_of
 from facevalue.runs.requests import TrialNumbers
-from facevalue.runs.stopping import StopRule, can_stop
+from facevalue.runs.settings import StopRule, can_stop
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread
 from facevalue.studies import names

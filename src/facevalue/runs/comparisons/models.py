@@ -45,8 +45,7 @@ from facevalue.runs.comparisons.cells import (
     statistics_of,
     told_apart_by,
 )
-from facevalue.runs.course import Followed
-from facevalue.runs.joined_runs import repeated
+from facevalue.runs.joined_runs import Followed, repeated
 from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 
 _NUMBERS = ("n", "clusters")

@@ -20,7 +20,7 @@ from facevalue.printable import short
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.made_list import stated_before, write_made_statement
+from facevalue.runs.makings.made_list import stated_before, write_made_statement
 from facevalue.runs.reviews.outcomes import (
     FINDING_KINDS,
     FINDINGS,

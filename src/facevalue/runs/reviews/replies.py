@@ -14,7 +14,7 @@ from facevalue.answers.form_fields import READ_FIELDS, fields_read
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.design.sampling import mix
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.judged_texts import (
+from facevalue.runs.judgments import (
     SCHEMA,
     Doubts,
     Judgment,

@@ -23,14 +23,13 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_limits
-from facevalue.runs.completion import missing_reasons
-from facevalue.runs.remote_pictures import look_ahead, own_roots, pictures_at
+from facevalue.runs.open_requests import OpenRequests, missing_reasons
 from facevalue.runs.reply_counts import LOOKED_AT, UnparsedReplies, unparsed_of
 from facevalue.runs.requests import Chunk, RequestBuilder
-from facevalue.runs.run_facts import facts_of_model
+from facevalue.runs.settings import facts_of_model
 from facevalue.runs.sight import look
-from facevalue.runs.stream import OpenRequests
-from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
+from facevalue.runs.storage.mirror import look_ahead, own_roots, pictures_at
+from facevalue.runs.storage.units import Job, Lost, ModelFacts, Receipt, Unit, run_numbers, steps, unit_hash
 from facevalue.store.files import STIMULI
 from facevalue.store.manifest import INTERVENTIONS, RunManifest, versions
 from facevalue.store.objects import Objects

@@ -20,19 +20,14 @@ from facevalue.errors import ModelError, RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.audits.folder import check_no_audit
 from facevalue.runs.checks import check_pictures
-from facevalue.runs.completion import Completion, without_answer
-from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.mirror import mirror_run
-from facevalue.runs.progress import Progress, silence_told
-from facevalue.runs.remote_pictures import put_pictures
+from facevalue.runs.open_requests import Completion, without_answer
+from facevalue.runs.progress import Interrupts, Progress, silence_told
 from facevalue.runs.requests import TrialNumbers
-from facevalue.runs.run_facts import asked_run, table_of, utc_now
 from facevalue.runs.session import RunSession, RunTally, check_same_run
-from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.settings import RunSettings, RunSummary, asked_run, table_of, utc_now
 from facevalue.runs.sight import new_sight, sight_of_run
-from facevalue.runs.stored_run import StoredRun, describe_bad_rows, odd_rows
-from facevalue.runs.unit_worker import Came, facts_of, read_unit
-from facevalue.runs.units import (
+from facevalue.runs.storage.mirror import mirror_run, put_pictures
+from facevalue.runs.storage.units import (
     Fact,
     Lost,
     ModelFacts,
@@ -44,6 +39,8 @@ from facevalue.runs.units import (
     answers_per_unit,
     run_numbers,
 )
+from facevalue.runs.storage.worker import Came, facts_of, read_unit
+from facevalue.runs.stored_run import StoredRun, describe_bad_rows, odd_rows
 from facevalue.store.files import MANIFEST, PREREGISTRATION, RESPONSES_FOLDER, STIMULI
 from facevalue.store.lease import Lease
 from facevalue.store.manifest import Counts, RunManifest

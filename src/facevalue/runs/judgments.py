@@ -1,22 +1,25 @@
-"""Judgments of texts that no rule sorts: each asked of a judge model once, stored beside the answers."""
+"""Judgments of texts that no rule sorts, and of lists of words: asked of a judge model, stored beside answers."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import polars as pl
 
 from facevalue.answers import NA, parse
-from facevalue.answers.categories import words
+from facevalue.answers.categories import words as split_words
+from facevalue.answers.listed_words import Flagged, ListKind, Named, combine_replies, read_named_words
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError, RunError
 from facevalue.models.base import Expecting, Model
 from facevalue.parquet import parquet_bytes, read_table
+from facevalue.protocol.offers import JudgedWords, WordList
 from facevalue.seals import SHARD, check_shard, digest_of
 from facevalue.stimuli.blank import WITHOUT
 from facevalue.store.files import make_folder, write_whole
@@ -295,17 +298,17 @@ def judgment_of(sorting: Sorting, response: Response) -> Judgment:
     """
     reply = after_thinking(response.text or "").strip()
     stored_reply = reply[:_REPLY]
-    if response.status is Status.REFUSED or not words(reply):
+    if response.status is Status.REFUSED or not split_words(reply):
         return Judgment(ReplyKind.DECLINED, None, stored_reply)
     names = zip(sorting.categories, sorting.texts, strict=True)
-    alone = [name for name, text in names if words(reply) in (words(name), words(text))]
+    alone = [name for name, text in names if split_words(reply) in (split_words(name), split_words(text))]
     if len(alone) == 1:  # signs and numbers alone tell some categories apart, which prose is not searched for
         return Judgment(ReplyKind.CATEGORY, alone[0], stored_reply)
     options = sorting.asked("").options
     parsed = parse(reply, options, truncated=response.status is Status.TRUNCATED)
     if parsed.choice is not None and parsed.choice < len(sorting.categories):
         return Judgment(ReplyKind.CATEGORY, sorting.categories[parsed.choice], stored_reply)
-    invented = parsed.reason is NA.NEITHER and words(reply) != "none"
+    invented = parsed.reason is NA.NEITHER and split_words(reply) != "none"
     return Judgment(ReplyKind.INVENTED if invented else ReplyKind.DECLINED, None, stored_reply)
 
 
@@ -313,3 +316,97 @@ def _requests(doubts: Sequence[Doubt]) -> Iterator[Request]:
     for at, doubt in enumerate(doubts):
         seed = _AGAIN if doubt.again else _SEED
         yield Request(at, 0, seed, WITHOUT, doubt.sorting.asked(doubt.text), _SAMPLING, exact=False, constrain=True)
+
+
+WORDS_FOLDER = Path("annotations", "judged-words")
+"""Where judgments lie in a run folder."""
+_TEXTS = pl.List(pl.String())
+_SCHEMA = pl.Schema({
+    "judge": pl.String(), "group": pl.String(), "words": _TEXTS, "repeat": pl.Int64(), "kind": pl.String(),
+    "named": _TEXTS, "invented": _TEXTS, "reply": pl.String(),
+})  # fmt: skip
+_LONGEST_WORDS = 2_000  # characters of a reply that are kept
+Known: TypeAlias = Mapping[tuple[WordList, int], Named]
+
+
+@dataclass(frozen=True, slots=True)
+class WordJudgments:
+    """Judgments of lists of words by a run's judge, by list and repeat. A changed list is another one."""
+
+    name: str
+    known: Known
+
+    def combine_replies_to(self, words: WordList) -> Flagged | None:
+        """Combine the judgments of a list; None if it was not asked about, or no reply is a list."""
+        replies = [reply for (word_list, _), reply in self.known.items() if word_list == words]
+        return combine_replies(words.words, replies)
+
+
+@dataclass(slots=True)
+class WordsOutcome:
+    """Outcome of asking about words: replies before, replies for all lists now, and requests that failed."""
+
+    before: int
+    replies: Sequence[Named] = ()
+    failed: int = 0
+    why: str | None = None
+    kinds: Counter[ListKind] = field(default_factory=Counter)
+
+
+def read_word_judgments(folder: Path) -> WordJudgments | None:
+    """Read what is stored in a run folder; None if nothing is."""
+    rows = read_rows(folder / WORDS_FOLDER, _SCHEMA)
+    if rows is None:
+        return None
+    again = f"Remove {folder / WORDS_FOLDER} and judge again."
+    names = rows["judge"].unique().to_list()
+    if len(names) != 1 or sum(rows.drop("reply").null_count().row(0)):
+        raise RunError(f"{folder / WORDS_FOLDER} holds no judgments of one judge. {again}")
+    replies: dict[tuple[WordList, int], Named] = {}
+    for _, group, words, repeat, kind, named_words, invented, _ in rows.iter_rows():
+        if kind not in set(ListKind) or not set(named_words) <= set(words):
+            raise RunError(f"{folder / WORDS_FOLDER} holds what no judge says. {again}")
+        replies[WordList(group, tuple(words)), repeat] = Named(ListKind(kind), tuple(named_words), tuple(invented))
+    return WordJudgments(str(names[0]), replies)
+
+
+def ask_words(folder: Path, lists: Sequence[WordList], offer: JudgedWords, model: Model) -> WordsOutcome:
+    """Ask a judge about lists that it was not asked about before, and store what it says.
+
+    Whatever ends this, what came is stored. Failed requests are not, so that the next call asks them again.
+    """
+    with RunLock(folder):
+        recover(folder / WORDS_FOLDER, _SCHEMA)
+        before = read_word_judgments(folder)
+        check_judge(before.name if before else None, model, folder / WORDS_FOLDER)
+        replies = dict(before.known) if before else {}
+        requests = [(words, repeat) for words in lists for repeat in range(len(offer.seeds))]
+        unasked = [request for request in requests if request not in replies]
+        outcome = WordsOutcome(len(requests) - len(unasked))
+
+        def row(response: Response) -> tuple[object, ...]:
+            words, repeat = unasked[response.trial]
+            reply = replies[words, repeat] = read_named_words(response.text, words.words, response.status)
+            fields = (str(reply.kind), list(reply.words), list(reply.invented), (response.text or "")[:_LONGEST_WORDS])
+            return words.group, list(words.words), repeat, *fields
+
+        requested = _word_requests(unasked, offer)
+        outcome.failed, outcome.why = ask_judge(folder / WORDS_FOLDER, _SCHEMA, model, requested, offer.sampling, row)
+        outcome.replies = [replies[request] for request in requests if request in replies]
+        outcome.kinds = Counter(reply.kind for reply in outcome.replies)
+        return outcome
+
+
+def _word_requests(unasked: Sequence[tuple[WordList, int]], offer: JudgedWords) -> Iterator[Request]:
+    for at, (words, repeat) in enumerate(unasked):
+        yield Request(
+            at, repeat, offer.seeds[repeat], WITHOUT, offer.question(words), offer.sampling, exact=False
+        )  # fmt: skip
+
+
+def judged_by(folders: Sequence[Path]) -> Callable[[WordList], Flagged | None]:
+    """Function that returns the judgment of a list from these run folders, whichever holds it."""
+    stored = [judgments for folder in folders if (judgments := read_word_judgments(folder)) is not None]
+    return lambda words: next(
+        (flagged for judgments in stored if (flagged := judgments.combine_replies_to(words)) is not None), None
+    )

@@ -7,9 +7,9 @@ from facevalue.errors import RunError
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making_study import MAKING
 from facevalue.runs.audits.folder import check_one_run
-from facevalue.runs.croissant import FILE as CROISSANT
-from facevalue.runs.mirror import copy_run, mirror_run
-from facevalue.runs.picture_records import stored_records
+from facevalue.runs.makings.data_statement import FILE as CROISSANT
+from facevalue.runs.makings.records import stored_records
+from facevalue.runs.storage.mirror import copy_run, mirror_run
 from facevalue.store.album import FolderAlbum, album_at, path_of
 from facevalue.store.files import PICTURES, STIMULI, make_folder, write_whole
 from facevalue.store.objects import Objects

@@ -21,7 +21,7 @@ from facevalue.store.sight import Sight
 from facevalue.types import OptionValue
 
 if TYPE_CHECKING:
-    from facevalue.runs.making_model import MakingJob
+    from facevalue.runs.makings.generators import MakingJob
 
 Fact = str | int | float | bool
 STEP = 2_048

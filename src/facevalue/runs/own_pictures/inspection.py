@@ -18,10 +18,10 @@ from facevalue.models.base import ModelOptions
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.making import PATH
 from facevalue.protocol.picture_checks import REASONS, SEAL, TABLE, USUAL, PictureRule, sealed_verdicts
-from facevalue.runs.begin import begin
-from facevalue.runs.picture_acceptance import Acceptance, Inspections, apply_rules, joint_levels
+from facevalue.runs.own_pictures.acceptance import Acceptance, Inspections, apply_rules, joint_levels
 from facevalue.runs.preparation import prepare
 from facevalue.runs.progress import Progress
+from facevalue.runs.runner import begin
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics.sets import OTHER_PATH

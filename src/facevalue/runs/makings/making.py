@@ -14,11 +14,10 @@ from facevalue.generators.base import PictureGenerator
 from facevalue.parquet import read_table
 from facevalue.protocol.making import IMAGE, existing_paths, requested_pictures
 from facevalue.protocol.study import Study
-from facevalue.runs.begin import begin
-from facevalue.runs.completion import without_answer
-from facevalue.runs.made_list import list_made, run_folder
-from facevalue.runs.making_model import EarlierPictures, PictureModel, earlier_pictures
-from facevalue.runs.picture_records import (
+from facevalue.runs.makings.generators import EarlierPictures, PictureModel, earlier_pictures
+from facevalue.runs.makings.made_list import list_made, run_folder
+from facevalue.runs.makings.preparation import PreparedMaking, check_abilities, picture_at
+from facevalue.runs.makings.records import (
     FAILED_CHECK,
     early_edits,
     named_records,
@@ -26,11 +25,12 @@ from facevalue.runs.picture_records import (
     picture_faults,
     times_again,
 )
+from facevalue.runs.open_requests import without_answer
 from facevalue.runs.pictures import SamePictures, same_made
-from facevalue.runs.prepared_making import PreparedMaking, check_abilities, picture_at
 from facevalue.runs.progress import Progress
+from facevalue.runs.runner import begin
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.unit_worker import facts_of, read_unit
+from facevalue.runs.storage.worker import facts_of, read_unit
 from facevalue.store.album import PictureAlbum, album_at
 from facevalue.store.files import read_placed, write_placed
 from facevalue.store.journal import OutcomeNotes, recover

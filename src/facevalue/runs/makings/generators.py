@@ -21,8 +21,8 @@ from facevalue.protocol.making import IMAGE, PICTURE_SEED, SOURCE, existing_path
 from facevalue.protocol.making_study import MADE_FOR, picture_plan
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
-from facevalue.runs.mirror import mirror_run
-from facevalue.runs.picture_records import (
+from facevalue.runs.makings.preparation import PictureDesk, SourceOutcome, check_abilities
+from facevalue.runs.makings.records import (
     PictureRecord,
     checked_record_facts,
     earlier_attempts,
@@ -30,8 +30,8 @@ from facevalue.runs.picture_records import (
     outcome_text,
     times_again,
 )
-from facevalue.runs.prepared_making import PictureDesk, SourceOutcome, check_abilities
 from facevalue.runs.requests import reask_seed
+from facevalue.runs.storage.mirror import mirror_run
 from facevalue.stimuli.base import Kind, Source
 from facevalue.store.album import PictureAlbum, album_at, path_of
 from facevalue.store.files import STIMULI

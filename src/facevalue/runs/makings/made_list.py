@@ -14,16 +14,15 @@ from facevalue.parquet import parquet_bytes, read_table
 from facevalue.places import run_of
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE, with_sources
 from facevalue.protocol.making_study import GROUPS, MADE_FOR, TEXTS, UNIT, picture_kinds
-from facevalue.runs.croissant import FILE, ListFile, Rights, stated_in
-from facevalue.runs.croissant import FILE as STATEMENT
-from facevalue.runs.data_statement import Provenance, data_statement
-from facevalue.runs.mirror import mirror_run
-from facevalue.runs.picture_records import named_records, outdated_edits
+from facevalue.runs.makings.data_statement import FILE, ListFile, Provenance, Rights, data_statement, stated_in
+from facevalue.runs.makings.data_statement import FILE as STATEMENT
+from facevalue.runs.makings.preparation import PreparedMaking
+from facevalue.runs.makings.records import named_records, outdated_edits
 from facevalue.runs.preparation import Prepared
-from facevalue.runs.prepared_making import PreparedMaking
 from facevalue.runs.reviews.outcomes import read_kept
 from facevalue.runs.reviews.pictures import PictureSet
 from facevalue.runs.reviews.rated_pictures import RatedPictures
+from facevalue.runs.storage.mirror import mirror_run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.manifest import MAX_BYTES, PICTURE_KIND, read_parquet
 from facevalue.store.album import path_of

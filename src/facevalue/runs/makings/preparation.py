@@ -17,7 +17,7 @@ from facevalue.generators.picture_checks import checked_picture
 from facevalue.places import MAKING_FOLDER
 from facevalue.protocol.making import IMAGE, SOURCE, PicturePlan, existing_paths, requested_pictures
 from facevalue.protocol.making_study import MADE_FOR, asked_pictures, making_study, of_kinds
-from facevalue.runs.picture_records import outcome_text
+from facevalue.runs.makings.records import outcome_text
 from facevalue.runs.preparation import Prepared, check_prices
 from facevalue.runs.settings import RunSettings
 from facevalue.stimuli.base import Kind
