@@ -219,7 +219,13 @@ def test_no_module_is_too_long() -> None:
 
 PUBLISHED = re.compile(r"(?<![A-Za-z])(stylisticbias|vignette|visbias)(?![A-Za-z])")
 """Short names of published studies, as code would look them up; papers are cited by their titles."""
-KNOWS_STUDIES = ("report/headline.py", "report/stylisticbias/", "report/vignette/", "report/visbias/", "cli/commands/")
+KNOWS_STUDIES = (
+    "report/sections/headline.py",
+    "report/stylisticbias/",
+    "report/vignette/",
+    "report/visbias/",
+    "cli/commands/",
+)
 """Pages of published studies, until they are declared as data; and examples in the help of commands."""
 
 

@@ -20,9 +20,9 @@ from facevalue.records import batches as requests
 from facevalue.records import lines
 from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
-from facevalue.report.checks import CardStatus, record_card
 from facevalue.report.collect import origin
 from facevalue.report.data import RunFacts
+from facevalue.report.sections.checks import CardStatus, record_card
 from facevalue.runs import RunSettings
 from facevalue.runs.outside_runs import Requested, write_requests
 from facevalue.runs.stored_run import StoredRun

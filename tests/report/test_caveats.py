@@ -33,16 +33,15 @@ from facevalue.packing.formats import card_section, cyclonedx, eval_results, eve
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer
-from facevalue.report.blocks.as_json import page_json
 from facevalue.report.collect import collect_report
 from facevalue.report.comparison_page import comparison_page
 from facevalue.report.data import ReportData
-from facevalue.report.findings import findings
 from facevalue.report.html import render, render_template, shown_in
-from facevalue.report.page_builder import Built, build_page
+from facevalue.report.page_builder import Built, build_page, page_json
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
+from facevalue.report.sections.findings import findings
 from facevalue.runs.comparisons.cells import BECAME
 from facevalue.runs.comparisons.comparison import RunComparison, compare_all
 from facevalue.runs.comparisons.model_differences import ModelDifferences
@@ -179,7 +178,7 @@ def test_the_first_screen_and_all_that_repeats_it(measured: Measured, pattern: l
 
 
 def _kinds(page: Built) -> list[tuple[str, ...]]:
-    from facevalue.report.compared_table import table_rows
+    from facevalue.report.sections.findings import table_rows
 
     return table_rows(page.comparisons)
 

@@ -20,7 +20,7 @@ from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
-from facevalue.report import trend_page
+from facevalue.report.comparison_page import cell_rows, trend_sentence
 from facevalue.runs.comparisons.trend import (
     DRIFT,
     STEADY,
@@ -152,8 +152,8 @@ def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     (row,) = of_study.changed.iter_rows(named=True)
     assert row["caveat"] == MISSING_CAVEAT
     assert 0 < row["bound_low"] < row["change"] < row["bound_high"]  # their own errors reach beyond zero
-    assert trend_page.trend_sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
-    assert next(iter(trend_page.cell_rows(of_study)))[3].endswith(MISSING_CAVEAT)
+    assert trend_sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
+    assert next(iter(cell_rows(of_study)))[3].endswith(MISSING_CAVEAT)
     assert (tmp_path / "page.html").read_text().count(MISSING_CAVEAT) >= 3
 
 

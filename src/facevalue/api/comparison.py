@@ -124,7 +124,7 @@ def trend(
     waiting = describe_unasked(audit for folder in folders for audit in audits_below(folder))
     history = trend_of(list(stored_runs((first, *others), runs_below)), waiting)
     if page is not None:
-        from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
+        from facevalue.report.comparison_page import write_trend  # noqa: PLC0415 - templates take their time
 
         write_trend(checked_path(page), history)
     return history

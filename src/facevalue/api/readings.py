@@ -195,7 +195,7 @@ def review(
         instructions=None if instructions is None else checked_path(instructions),
     )  # fmt: skip
     stored = writable_run(run).stored
-    from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - templates take their time
+    from facevalue.report.collect import found_statements  # noqa: PLC0415 - templates take their time
 
     packet, key, _ = packet_for(stored, settings, lambda: found_statements([stored]))
     return write_review(stored, packet, key, checked_path(out), raters)

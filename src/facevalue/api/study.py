@@ -19,7 +19,7 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import to_setting_type
 from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
-from facevalue.report.pictures import data_uri
+from facevalue.report.blocks.content import data_uri
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
 from facevalue.runs.requests import RequestBuilder

@@ -14,8 +14,8 @@ from facevalue.report.blocks.view import View
 from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.report.formatting import Titles
-from facevalue.report.headline import page_of
 from facevalue.report.page_builder import PageAnswer, page_answer
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.kept_estimates import keep, read_kept, read_kept_estimates
 from facevalue.runs.storage.in_place import bring_run, opened_in_place
 from facevalue.runs.stored_run import ReplyTally, StoredRun

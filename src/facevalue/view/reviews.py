@@ -9,7 +9,7 @@ from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import ReviewPage, review_page
 from facevalue.errors import DataError, FaceValueError, SettingError
 from facevalue.printable import short
-from facevalue.report.found_statements import found_statements
+from facevalue.report.collect import found_statements
 from facevalue.runs.reviews.outcomes import ReviewKey
 from facevalue.runs.reviews.packets import (
     SAMPLE,

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from facevalue.cli.output import Output, WrittenFiles
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError
-from facevalue.report.checks import KINDS
 from facevalue.report.formatting import html_element
+from facevalue.report.sections.checks import KINDS
 from facevalue.runs.attention_maps import FOLDER, write_map
 from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.requests import RequestBuilder

@@ -33,7 +33,7 @@ from facevalue.report.comparison_page import (
     shorten_text,
 )
 from facevalue.report.formatting import in_unit, number, share_of_chance, shown_settings, writing
-from facevalue.report.headline import verdict_of_row
+from facevalue.report.sections.headline import verdict_of_row
 from facevalue.runs.comparisons.cells import RunAgreement, SharedUnits
 from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison, compare_all
 from facevalue.runs.comparisons.model_differences import answer, became_sentence

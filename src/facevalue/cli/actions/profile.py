@@ -17,8 +17,10 @@ from facevalue.cli.params import place
 from facevalue.errors import SettingError
 from facevalue.protocol.lookup import Condition
 from facevalue.protocol.offers import OfferedTable as Shown
+from facevalue.report.comparison_page import HEADS, cell_rows, trend_sentence, write_trend
 from facevalue.report.formatting import shown_settings
 from facevalue.report.profile import Profile, profile_of
+from facevalue.report.profile.cells import CHANGED, OPPOSITE, SIGNS, Square, columns_of
 from facevalue.report.profile.page import (
     ComparisonRow,
     ContrastRow,
@@ -28,8 +30,6 @@ from facevalue.report.profile.page import (
     profile_answer,
     write,
 )
-from facevalue.report.profile.squares import CHANGED, OPPOSITE, SIGNS, Square, columns_of
-from facevalue.report.trend_page import HEADS, cell_rows, trend_sentence
 from facevalue.runs.audits.folder import describe_unasked
 from facevalue.runs.comparisons.trend import StudyTrend, Trend, audits_below, runs_below
 from facevalue.runs.comparisons.trend import trend as trend_of
@@ -203,8 +203,6 @@ def trend(places: tuple[str, ...], out: Path | None) -> Output[TrendDocument]:
     runs = [StoredRun.open(place(run)) for text in places for run in runs_below(place(text))]
     history = trend_of(runs, describe_unasked(audit for text in places for audit in audits_below(place(text))))
     if out is not None:
-        from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
-
         write_trend(out, history)
     return Output(lambda: _document(history), _history_text(history, out))
 

@@ -252,7 +252,7 @@ def review(
         return _collect_reviews(run, collect, out, threshold, pictures)
     if out is None:
         raise click.UsageError("Say where the packets go (--out DIR), or give --collect FILE.")
-    from facevalue.report.found_statements import found_statements  # noqa: PLC0415 - slow to import
+    from facevalue.report.collect import found_statements  # noqa: PLC0415 - slow to import
     from facevalue.runs.reviews.packets import ReviewSettings, packet_for, write_review  # noqa: PLC0415
     from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
 

@@ -140,7 +140,7 @@ def measure(
 
     def text() -> Iterator[RenderableType]:
         from facevalue.report import summary  # noqa: PLC0415 - templates are not needed for machines
-        from facevalue.report.headline import page_of  # noqa: PLC0415
+        from facevalue.report.sections.headline import page_of  # noqa: PLC0415
 
         exact = any(run.facts.exact for run in opened)
         page = page_of(opened[0].study)
@@ -164,8 +164,8 @@ def measure(
 def _answer(runs: Sequence[StoredRun], estimates: pl.DataFrame, tallies: Mapping[str, ReplyTally]) -> MeasuredAnswer:
     """The answer as the report has it."""
     from facevalue.report.collect import collect_report  # noqa: PLC0415
-    from facevalue.report.compared_table import compared_kinds  # noqa: PLC0415
     from facevalue.report.page_builder import build_page  # noqa: PLC0415 - templates are not needed for people
+    from facevalue.report.sections.findings import compared_kinds  # noqa: PLC0415
 
     page = build_page(collect_report(runs, estimates, tallies).data)
     return MeasuredAnswer(

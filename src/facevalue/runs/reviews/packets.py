@@ -207,7 +207,7 @@ class RaterAgreement:
     """Agreement among people, and with the scorer."""
 
     raters: int
-    replies: Estimates
+    people: Estimates
     with_scorer: Estimates
 
 
@@ -270,10 +270,10 @@ def rater_agreement(texts: pl.DataFrame, ratings: pl.DataFrame, threshold: float
     """Agreement in ratings of the texts: Fleiss' kappa of the raters, and with the scorer as one more."""
     table = ratings.pivot("rater", index="item", values="rating")
     placed = texts.select("item", "score").join(table, on="item", how="left", maintain_order="left")
-    replies = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
+    people = placed.drop("item", "score").cast(pl.Float64).fill_null(float("nan")).to_numpy().T - 1
     scorer = as_rater(placed["score"].to_numpy(), threshold)
-    raters = np.vstack([replies, scorer])
-    return RaterAgreement(replies.shape[0], fleiss_kappa(replies, _SEED), fleiss_kappa(raters, _SEED))
+    raters = np.vstack([people, scorer])
+    return RaterAgreement(people.shape[0], fleiss_kappa(people, _SEED), fleiss_kappa(raters, _SEED))
 
 
 TASKS = ("parse", "picture", "finding")

@@ -12,7 +12,8 @@ from facevalue.report import charts
 from facevalue.report.blocks.content import StripRow, StripsContent
 from facevalue.report.blocks.intervals import look, said_verdict
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.findings import (
+from facevalue.report.formatting import DASH, quantity
+from facevalue.report.sections.findings import (
     Finding,
     LeadComparison,
     PageComparisons,
@@ -22,9 +23,8 @@ from facevalue.report.findings import (
     strongest,
     upper,
 )
-from facevalue.report.formatting import DASH, quantity
-from facevalue.report.headline import LOOKS, verdict_of
-from facevalue.report.sizes import ToldScale, as_precise
+from facevalue.report.sections.headline import LOOKS, verdict_of
+from facevalue.report.sections.sizes import ToldScale, as_precise
 from facevalue.runs.reply_counts import MANY_CUT
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION
 

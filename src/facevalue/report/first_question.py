@@ -12,11 +12,11 @@ from facevalue.protocol import Study
 from facevalue.protocol.examples import Compared, QuotedQuestions
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page
+from facevalue.report.blocks.content import smaller
 from facevalue.report.blocks.view import View, fill_form
 from facevalue.report.data import AnyExample, AskedQuestion, PairExample, PromptExample
-from facevalue.report.findings import list_comparisons, upper
 from facevalue.report.formatting import Titles
-from facevalue.report.pictures import smaller
+from facevalue.report.sections.findings import list_comparisons, upper
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import trials_stored

@@ -15,7 +15,7 @@ from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report.blocks.intervals import verdict_icon
 from facevalue.report.data import ReportData, RunFacts
 from facevalue.report.formatting import number, when_declared
-from facevalue.report.headline import MEANINGS
+from facevalue.report.sections.headline import MEANINGS
 
 _MOST_NAMES = 12
 _METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}

@@ -12,7 +12,8 @@ from facevalue.printable import join_names
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View
-from facevalue.report.findings import (
+from facevalue.report.formatting import NOT_MEASURABLE, when_declared
+from facevalue.report.sections.findings import (
     Finding,
     LeadComparison,
     PageComparisons,
@@ -26,10 +27,9 @@ from facevalue.report.findings import (
     strongest,
     upper,
 )
-from facevalue.report.formatting import NOT_MEASURABLE, when_declared
-from facevalue.report.headline import Headline, HeadlineKind, Passage, detectable
-from facevalue.report.sight import sentences
-from facevalue.report.sizes import ToldScale, scale_of
+from facevalue.report.sections.headline import Headline, HeadlineKind, Passage, detectable
+from facevalue.report.sections.missing import sentences
+from facevalue.report.sections.sizes import ToldScale, scale_of
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
 
 # What was not found: of whom, and how large a difference could have been missed.

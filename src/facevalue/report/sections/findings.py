@@ -1,5 +1,6 @@
-"""Findings: what was compared of a model, which differences were found, which remain undecided, and how they read."""
+"""Findings: what was compared of a model, which differences were found, how they read, and their table."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.caveats import VerdictCounts, add_caveat, counted_caveats
 from facevalue.measures.definitions import Measure, sampled_units
 from facevalue.measures.missing_answers import MISSING_GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
@@ -18,8 +19,9 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page
 from facevalue.report.blocks.view import View, standardised_size
-from facevalue.report.headline import detectable
-from facevalue.report.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
+from facevalue.report.formatting import DASH
+from facevalue.report.sections.headline import detectable
+from facevalue.report.sections.sizes import POINTS, ToldScale, as_precise, missable_size, possible, scale_of
 
 # Mirrors: estimates of two groups that tell one difference from either side, value and interval negated.
 
@@ -440,3 +442,62 @@ def clearest_hint(comparisons: Sequence[LeadComparison]) -> Finding | None:
         if e.low is not None and e.high is not None and e.low * e.high > 0 and comparison.view.is_signed(e)
     ]  # fmt: skip
     return max(alone, key=lambda finding: standardised_size(finding[1]), default=None)
+
+
+HEADS = ("Compared", "Comparisons", "Differ", "No difference beyond the margin", "Undecided", "Typically found from")
+"""Columns of the table."""
+_CLEAREST = "Clearest: "
+"""Beginning of a title in the terminal, where the clearest rows are listed below it."""
+
+
+def compared_kinds(of_page: PageComparisons) -> list[VerdictCounts]:
+    """Each kind of comparison of each model."""
+    kinds = []
+    for model in of_page.models:
+        comparisons = of_page.of_model(model)
+        counted = Counter(map(_name, comparisons))
+        for comparison in comparisons:
+            name = _name(comparison)
+            name = comparison.lead.title.removeprefix(_CLEAREST) if counted[name] > 1 else name
+            kinds.append(
+                VerdictCounts(
+                    model=model,
+                    compared=name,
+                    comparisons=len(comparison.rows),
+                    differ=len(comparison.differences),
+                    caveats=counted_caveats(e.caveat for e in comparison.differences),
+                    equivalent=len(comparison.equivalences),
+                    undecided=len(comparison.open_rows),
+                    found_from=_found_from(comparison),
+                )
+            )
+    return kinds
+
+
+def table_rows(of_page: PageComparisons) -> list[tuple[str, ...]]:
+    """A row for each kind of comparison of each model."""
+    many = len(of_page.models) > 1
+    return [
+        (
+            f"{kind.model}: {kind.compared}" if many else upper(kind.compared),
+            f"{kind.comparisons:,}",
+            f"{kind.differ:,}{kind.caveats}",
+            *(f"{count:,}" for count in (kind.equivalent, kind.undecided)),
+            kind.found_from or DASH,
+        )
+        for kind in compared_kinds(of_page)
+    ]
+
+
+def _name(comparison: LeadComparison) -> str:
+    """Name of a comparison: its quantity, and the breakdown where another has the same name otherwise."""
+    name = comparison.lead.quantity or comparison.lead.noun[1]
+    by = ", ".join(label.removesuffix("?").replace("_", " ") for label in comparison.lead.by)
+    return f"{name} by {by}" if comparison.coarser is not None else name
+
+
+def _found_from(comparison: LeadComparison) -> str:
+    smallest = comparison.missable
+    if smallest is None:
+        return ""
+    return "not even the largest" if smallest == inf else comparison.scale(comparison.open_rows[0]).up_to(smallest)
