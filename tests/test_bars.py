@@ -197,8 +197,8 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 54.6,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 642,
-    all_lines: 146_633,
+    all_modules: 640,
+    all_lines: 146_623,
     largest_folder: 55,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.

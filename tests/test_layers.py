@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "facevalue"
 # Each may import from those before it, and from errors and types. Folders on one line know nothing of each other.
 ORDER = (
     {"lazy_names"},
-    {"errors", "types", "parquet", "places", "printable", "shell_commands", "redaction", "thinking"},
+    {"errors", "types", "parquet", "places", "printable", "thinking"},
     {
         "addresses",
         "untrusted_files",

@@ -11,13 +11,13 @@ import polars as pl
 from facevalue.design import units
 from facevalue.errors import RunError
 from facevalue.hashing import question_hash
+from facevalue.printable import shell_command
 from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.study import Study
 from facevalue.runs.judgments import judged_by, read_judgments
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.requests import stimulus_columns
 from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun, answers, rebuilt
-from facevalue.shell_commands import shell_command
 from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.sight import Sight

@@ -8,7 +8,7 @@ from typing import Any
 from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import ReviewPage, review_page
 from facevalue.errors import DataError, FaceValueError, SettingError
-from facevalue.printable import short
+from facevalue.printable import shell_command, short
 from facevalue.report.collect import found_statements
 from facevalue.runs.reviews.outcomes import ReviewKey
 from facevalue.runs.reviews.packets import (
@@ -30,7 +30,6 @@ from facevalue.runs.reviews.packets import (
     save_answers,
 )
 from facevalue.runs.reviews.results import ReviewResult, TextTable, review_result, review_texts
-from facevalue.shell_commands import shell_command
 from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 

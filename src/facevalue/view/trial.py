@@ -14,6 +14,7 @@ import polars as pl
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, FaceValueError
 from facevalue.places import is_url
+from facevalue.printable import shell_command
 from facevalue.protocol.making import IMAGE
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, read_verdicts
@@ -27,7 +28,6 @@ from facevalue.runs.reviews.pictures import PICTURES
 from facevalue.runs.reviews.replies import read_people
 from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
-from facevalue.shell_commands import shell_command
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of, stored_rows
 from facevalue.view.answers import LONGEST, factor_words, meanings, parse_replies, reason_of, replies_read

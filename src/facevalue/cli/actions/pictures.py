@@ -21,6 +21,7 @@ from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import DRAWN, load
 from facevalue.inspection.inspector import places_of
 from facevalue.parquet import parquet_bytes
+from facevalue.printable import shell_command
 from facevalue.protocol.making import SOURCE, PicturePlan, requested_pictures
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, REASONS, TABLE, USUAL, failed_pictures, read_rules
 from facevalue.protocol.protocol import Protocol
@@ -33,7 +34,6 @@ from facevalue.runs.own_pictures.inspection import InspectionOutcome, inspect_pi
 from facevalue.runs.requests import quote_line
 from facevalue.runs.rich_progress import RichProgress, duration
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.shell_commands import shell_command
 from facevalue.store.files import check_ending, write_whole
 from facevalue.studies.offers import making_of
 from facevalue.terminal import terminal

@@ -22,6 +22,7 @@ from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.models import load
 from facevalue.models.base import ModelOptions
+from facevalue.printable import shell_command
 from facevalue.runs.judging import JudgedLists, JudgedTexts, annotate_with
 from facevalue.runs.judging import judge as judge_run
 from facevalue.runs.judgments import FOLDER
@@ -30,7 +31,6 @@ from facevalue.runs.judgments import ReplyKind as Verdict
 from facevalue.runs.reviews.results import ReviewResult, TextTable, review_result, review_texts, table_of
 from facevalue.runs.rich_progress import RichProgress
 from facevalue.runs.stored_run import StoredRun
-from facevalue.shell_commands import shell_command
 from facevalue.store.files import write_whole
 
 

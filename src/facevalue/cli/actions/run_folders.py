@@ -12,6 +12,7 @@ from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url, run_of
+from facevalue.printable import shell_command
 from facevalue.report.formatting import quantity
 from facevalue.runs.audits.folder import begun_runs, is_audit, read_audit, runs_of, waiting_studies
 from facevalue.runs.rich_progress import duration
@@ -19,7 +20,6 @@ from facevalue.runs.storage.fetch import fetch_run
 from facevalue.runs.storage.mirror import mirror_run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import verify as check
-from facevalue.shell_commands import shell_command
 from facevalue.store.journal import store_left_over
 from facevalue.store.lease import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest

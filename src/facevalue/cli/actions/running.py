@@ -18,7 +18,7 @@ from facevalue.cli.output import Document, Output
 from facevalue.errors import FaceValueError, SettingError
 from facevalue.models import Model, load
 from facevalue.models.base import ModelOptions
-from facevalue.printable import printable
+from facevalue.printable import printable, shell_command
 from facevalue.protocol.protocol import Protocol
 from facevalue.records.batches import FORMS
 from facevalue.records.opening import open_records
@@ -29,7 +29,6 @@ from facevalue.runs.requests import AGAIN, failures
 from facevalue.runs.runner import begin
 from facevalue.runs.settings import RunSettings, StopRule
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.shell_commands import shell_command
 from facevalue.terminal import terminal
 from facevalue.types import OptionValue
 

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.errors import DataError, SettingError, UnknownNameError
+from facevalue.printable import drawing_command, shell_command
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting
-from facevalue.shell_commands import drawing_command, shell_command
 from facevalue.store.files import write_whole
 from facevalue.studies import DECLARED, EXAMPLES, STUDIES, available, file_text
 from facevalue.studies import protocol as look_up

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from facevalue.places import cache_folder
+from facevalue.printable import shell_command
 from facevalue.runs.storage.mirror import bring_tables, current_mirror, listed_run, number_of_unit
 from facevalue.runs.stored_run import StoredRun
-from facevalue.shell_commands import shell_command
 from facevalue.store.files import RESPONSES_FOLDER, make_folder
 from facevalue.store.manifest import write_manifest
 from facevalue.store.objects import ListedObject
