@@ -14,14 +14,13 @@ from pathlib import Path
 
 from benchmarks._harness import Result, at_least, finish, fresh
 from facevalue import studies
-from facevalue.cluster.begin import begin_on_cluster
-from facevalue.cluster.settings import ClusterSettings
-from facevalue.cluster.workers import ClusterWorkers
+from facevalue.cluster.fleet import begin_on_cluster
+from facevalue.cluster.workers import ClusterSettings, ClusterWorkers
 from facevalue.models.base import ModelOptions
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.units import ModelFacts, UnitPlan, answers_per_unit
+from facevalue.runs.storage.units import ModelFacts, UnitPlan, answers_per_unit
 from tests.cluster.places import environment, started
 
 PAIRS = 3

@@ -38,7 +38,7 @@ def simulate(name: str, folder: str) -> float:
 
 def compare(folder: str) -> list[float]:
     """Seconds for the measures of one run, and for the comparison of both, imports not counted."""
-    from facevalue.runs.comparison import compare_all
+    from facevalue.runs.comparisons.comparison import compare_all
     from facevalue.runs.joined_runs import estimate
     from facevalue.runs.stored_run import StoredRun
 

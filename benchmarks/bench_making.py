@@ -20,8 +20,8 @@ import polars as pl
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from facevalue.generators.base import GeneratedPicture, GeneratorCapabilities, PictureRequest
 from facevalue.protocol.making import PicturePlan
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.types import Image, Status

@@ -20,12 +20,12 @@ from obstore.store import MemoryStore
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
 from benchmarks.bench_run import _Instant, study
 from facevalue.models.base import Capabilities
-from facevalue.runs.mirror import mirror_run
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
-from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit, UnitPlan
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.mirror import mirror_run
+from facevalue.runs.storage.units import Job, Lost, ModelFacts, Receipt, Unit, UnitPlan
+from facevalue.runs.storage.worker import Came, LocalWorkers, UnitWorker
 from facevalue.store.manifest import versions
 from facevalue.store.objects import Objects
 from facevalue.store.remote import UnitFacts, encoded, read_run

@@ -46,7 +46,7 @@ def clicks(folder: str) -> dict[str, float]:
     begun, worked = time.perf_counter(), time.process_time()
     from starlette.testclient import TestClient
 
-    import facevalue.cli.view  # noqa: F401 - as `facevalue view` does
+    import facevalue.cli.actions.view  # noqa: F401 - as `facevalue view` does
     from facevalue.runs.stored_run import StoredRun
     from facevalue.store.remote import cached_folder
     from facevalue.view.app import HOST, PATIENCE, application

@@ -31,7 +31,7 @@ from facevalue.measures.multitest import leading_families
 from facevalue.measures.power import POWER, clusters_needed
 from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.verdicts import Verdict
-from facevalue.runs.stopping import Looks, StopRule
+from facevalue.runs.settings import Looks, StopRule
 
 Array = npt.NDArray[np.float64]
 STUDIES = {"modscan": 2, "visbias": 4, "vignette": 4, "stylisticbias": 4}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from benchmarks._harness import RESULTS
-from facevalue.runs.units import answers_per_unit
+from facevalue.runs.storage.units import answers_per_unit
 
 PARAMETERS = 7e9
 """Of the model."""

@@ -9,8 +9,8 @@ import polars as pl
 from facevalue.annotations.review_answers import read_answers, saved_document
 from facevalue.annotations.review_cards import Packet, is_check, right_answer
 from facevalue.annotations.review_page import order_cards
-from facevalue.runs.review_desk import kept_keys, kept_packet
-from facevalue.runs.review_outcomes import ReviewKey, count_answers
+from facevalue.runs.reviews.outcomes import ReviewKey, count_answers
+from facevalue.runs.reviews.packets import kept_keys, kept_packet
 
 Row = dict[str, str]
 

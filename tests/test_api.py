@@ -16,7 +16,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.protocol.settings import Setting, to_setting_type
-from facevalue.runs import notebook_progress
+from facevalue.runs import rich_progress
 from facevalue.runs.progress import SilentProgress, Snapshot
 from tests.runs.tiny import TinyModel, mixed, say, tiny_study
 
@@ -80,7 +80,7 @@ def test_the_package_imports_nothing_until_it_is_used() -> None:
 def test_every_public_name_is_there_whatever_else_was_imported() -> None:
     assert (
         fresh("""
-        import facevalue.cli.app, facevalue.runs.compare, facevalue as fv
+        import facevalue.cli.app, facevalue.runs.comparisons.models, facevalue as fv
         print([name for name in fv.__all__ if not hasattr(fv, name)], callable(fv.run), callable(fv.model))
     """).split("\n")[0]
         == "[] True True"
@@ -364,8 +364,8 @@ def test_notebooks_show_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -
     module.display = display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", python)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    progress = notebook_progress.progress()
-    assert isinstance(progress, notebook_progress.NotebookProgress)
+    progress = rich_progress.progress()
+    assert isinstance(progress, rich_progress.NotebookProgress)
     progress.start(0, 100)
     progress.update(Snapshot(50, 100, 5.0, 10.0, 0, 0, None, 50, 0, 0))
     assert shown == ["████████████░░░░░░░░░░░░ 50/100 (50%), 5/s, 10 s to go, N/A 0.0%"]

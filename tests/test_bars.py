@@ -213,16 +213,16 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 54.6,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 716,
-    all_lines: 147_372,
-    largest_folder: 78,
+    all_modules: 640,
+    all_lines: 146_623,
+    largest_folder: 55,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
     all_classes: 1198,
     shared_class_names: 7,
     all_records: 818,
     record_fields: 4682,
-    helpers_used_once: 1690,
+    helpers_used_once: 1682,
     interval_kinds: 12,
     measure_names: 90,
 }

@@ -67,7 +67,9 @@ def test_help_of_a_file_of_ones_own_needs_tables_and_no_statistics(tmp_path: Pat
     assert not modules & shows, "nothing is drawn, opened or scored"
 
 
-@pytest.mark.parametrize("module", ["facevalue.cli.planning", "facevalue.cli.running", "facevalue.report.collect"])
+@pytest.mark.parametrize(
+    "module", ["facevalue.cli.actions.planning", "facevalue.cli.actions.running", "facevalue.report.collect"]
+)
 def test_plans_runs_and_pages_of_kept_estimates_start_without_scipy_stats(module: str) -> None:
     modules = imported_by(f"import {module}")
     assert "scipy.stats" not in modules, "it takes a second: write scipy.stats.t, which imports it when used"

@@ -15,23 +15,18 @@ from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from facevalue import errors, protocol
-    from facevalue.api.audits import Audited, audit, plan_audit
-    from facevalue.api.calls import model, open_run, run
+    from facevalue.api.audits import Audited, audit, pack, plan_audit
+    from facevalue.api.calls import import_records, model, open_run, run, write_requests
     from facevalue.api.comparison import AuditProfile, compare, gate, profile, trend
     from facevalue.api.estimation import estimate
-    from facevalue.api.inspection import Inspected, inspect_pictures
-    from facevalue.api.making import Made, make
-    from facevalue.api.outside import annotate, judge
-    from facevalue.api.packing import pack
-    from facevalue.api.records import import_records, write_requests
-    from facevalue.api.report import Report
-    from facevalue.api.review import collect_review, review
-    from facevalue.api.run import Run
+    from facevalue.api.pictures import Inspected, Made, inspect_pictures, make
+    from facevalue.api.readings import annotate, collect_review, judge, review
+    from facevalue.api.run import Report, Run
     from facevalue.api.study import Study, study
     from facevalue.models.base import Capabilities, Model
     from facevalue.prompts.variants import Intervention, Variant
     from facevalue.protocol.protocol import Protocol
-    from facevalue.runs.request_files import Requested
+    from facevalue.runs.outside_runs import Requested
     from facevalue.stimuli.base import Kind, Source
     from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus
 
@@ -89,29 +84,18 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "facevalue": ("errors", "protocol"),
-        "facevalue.api.audits": ("Audited", "audit", "plan_audit"),
-        "facevalue.api.calls": ("model", "open_run", "run"),
-        "facevalue.api.comparison": (
-            "AuditProfile",
-            "compare",
-            "gate",
-            "profile",
-            "trend",
-        ),
+        "facevalue.api.audits": ("Audited", "audit", "pack", "plan_audit"),
+        "facevalue.api.calls": ("import_records", "model", "open_run", "run", "write_requests"),
+        "facevalue.api.comparison": ("AuditProfile", "compare", "gate", "profile", "trend"),
         "facevalue.api.estimation": ("estimate",),
-        "facevalue.api.packing": ("pack",),
-        "facevalue.api.outside": ("annotate", "judge"),
-        "facevalue.api.inspection": ("Inspected", "inspect_pictures"),
-        "facevalue.api.making": ("Made", "make"),
-        "facevalue.api.records": ("import_records", "write_requests"),
-        "facevalue.api.report": ("Report",),
-        "facevalue.api.review": ("collect_review", "review"),
-        "facevalue.api.run": ("Run",),
+        "facevalue.api.readings": ("annotate", "collect_review", "judge", "review"),
+        "facevalue.api.pictures": ("Inspected", "Made", "inspect_pictures", "make"),
+        "facevalue.api.run": ("Report", "Run"),
         "facevalue.api.study": ("Study", "study"),
         "facevalue.models.base": ("Capabilities", "Model"),
         "facevalue.prompts.variants": ("Intervention", "Variant"),
         "facevalue.protocol.protocol": ("Protocol",),
-        "facevalue.runs.request_files": ("Requested",),
+        "facevalue.runs.outside_runs": ("Requested",),
         "facevalue.stimuli.base": ("Kind", "Source"),
         "facevalue.types": ("Image", "Option", "Question", "Request", "Response", "Sampling", "Status", "Stimulus"),
     },

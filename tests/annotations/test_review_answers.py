@@ -11,7 +11,7 @@ from facevalue.annotations.review_answers import failed_checks, packet_of, read_
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
 from facevalue.annotations.review_page import order_cards
 from facevalue.errors import DataError
-from facevalue.runs.review_outcomes import ReviewKey, count_answers
+from facevalue.runs.reviews.outcomes import ReviewKey, count_answers
 
 CHOICES = ("(a) kind", "(b) cruel", "Cannot be told")
 PACKET = Packet(

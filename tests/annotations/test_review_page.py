@@ -15,7 +15,7 @@ import pytest
 from facevalue.annotations.review_answers import read_answers
 from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, is_check, view
 from facevalue.annotations.review_page import order_cards, write_page
-from facevalue.runs.review_outcomes import ReviewKey
+from facevalue.runs.reviews.outcomes import ReviewKey
 from tests.browser import CHROMIUM, Browser, chromium
 
 NASTY = '<script>document.title="hacked"</script>&\'"\u202e\x1b[2J</blockquote><img src=x onerror=alert(1)>'

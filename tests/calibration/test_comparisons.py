@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from facevalue.calibration.audits import PAIRS, Audits, cell_records, compare_audits
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
-from facevalue.runs.compare import differences_of, with_first
-from facevalue.runs.judged_differences import judged_together
+from facevalue.runs.comparisons.models import differences_of, judged_together, with_first
 
 pytestmark = pytest.mark.all_groups
 

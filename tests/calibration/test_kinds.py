@@ -8,12 +8,10 @@ import pytest
 from facevalue import studies
 from facevalue.calibration import repetitions, runner
 from facevalue.calibration.audits import PAIRS, Audits
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.families import NOT_TESTED, by_size
 from facevalue.calibration.planted_answers import PlantedCondition
-from facevalue.calibration.repetitions import Audit, Workshop
-from facevalue.calibration.runner import ALIKE, EFFECTS, HARD, NOTHING
-from facevalue.calibration.tables import calibrate_studies
+from facevalue.calibration.repetitions import Audit, Workshop, calibration_of
+from facevalue.calibration.runner import ALIKE, EFFECTS, HARD, NOTHING, calibrate_studies
 from facevalue.errors import NothingComparedError
 from facevalue.protocol.protocol import Protocol
 from tests.calibration.test_runner import quiet

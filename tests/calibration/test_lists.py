@@ -7,8 +7,8 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.planted_answers import PlantedCondition
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import NOTHING
 from facevalue.protocol.protocol import Protocol
 

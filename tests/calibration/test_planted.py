@@ -9,8 +9,8 @@ import pytest
 
 from facevalue import studies
 from facevalue.calibration.audits import Audits, copy_pictures
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.planted_answers import DrawnAudit, PlantedCondition
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import HARD, NOTHING
 from facevalue.measures.definitions import rows_of
 from facevalue.protocol.protocol import Protocol

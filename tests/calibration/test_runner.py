@@ -9,11 +9,9 @@ import pytest
 from facevalue import studies
 from facevalue.calibration import runner
 from facevalue.calibration.audits import PAIRS
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.families import by_family, compared_alike, covers, detection_share, page
-from facevalue.calibration.repetitions import Workshop
-from facevalue.calibration.runner import HARD, NOTHING, CalibrationSummary, Runner, level_audits
-from facevalue.calibration.tables import promises
+from facevalue.calibration.repetitions import Workshop, calibration_of
+from facevalue.calibration.runner import HARD, NOTHING, CalibrationSummary, Runner, level_audits, promises
 from facevalue.errors import DataError
 from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.protocol import Protocol

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from facevalue.cli import main
-from facevalue.cli.schema import printing_commands, schema
+from facevalue.cli.actions.schema import printing_commands, schema
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.stored_run import StoredRun
 

@@ -8,11 +8,11 @@ from shutil import rmtree
 import pytest
 
 import facevalue as fv
-from facevalue.cli.exits import Exit
-from facevalue.cli.results import open_all, unasked_of
+from facevalue.cli.actions.results import open_all, unasked_of
+from facevalue.cli.command import Exit
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
-from facevalue.runs.run_facts import utc_now
+from facevalue.runs.audits.folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
+from facevalue.runs.settings import utc_now
 from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.profile import profile as profile_document
 from tests.cli.conftest import Command

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, run_place, write_audit
+from facevalue.runs.audits.folder import AUDIT, AuditedStudy, AuditRecord, run_place, write_audit
 from tests.cli.conftest import Command
 
 

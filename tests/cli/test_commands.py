@@ -9,9 +9,9 @@ import pytest
 from facevalue import studies
 from facevalue.measures.missing_answers import PUBLISHED_RATES
 from facevalue.report import Album, Example
-from facevalue.report.headline import page_of
-from facevalue.report.stored import examples, view_of
-from facevalue.report.stored.first_question import question_of
+from facevalue.report.first_question import question_of
+from facevalue.report.sections.headline import page_of
+from facevalue.report.stored_answers import examples, view_of
 from facevalue.runs.preparation import default_folder
 from facevalue.runs.stored_run import StoredRun, answers
 from tests.cli.conftest import Command

@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from facevalue.cli import compare as command
 from facevalue.cli import main
-from facevalue.cli.compare import text
+from facevalue.cli.actions import compare as command
+from facevalue.cli.actions.compare import text
 from facevalue.measures.estimates import estimate_schema
-from facevalue.runs.comparison import ComparedPair, RunComparison
+from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison
 from facevalue.studies.vignette import COMPARED
 from facevalue.studies.vignette.measures import LABELS
 from facevalue.studies.vignette.measures import MEASURES as VIGNETTE

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from facevalue import gpus, packages
-from facevalue.cli import doctor as command
-from facevalue.cli.exits import Exit
-from facevalue.gpus import parse_gpus
+from facevalue.cli.actions import doctor as command
+from facevalue.cli.actions.doctor import parse_gpus
+from facevalue.cli.command import Exit
 from tests.cli.conftest import Command
 from tests.test_layers import HEAVY
 from tests.test_startup import COMPUTES, imported_by_command
@@ -32,25 +31,25 @@ def with_packages(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
         "ray[client]>=2.50; extra == 'cluster'",
         "vllm>=0.12; extra == 'vllm'",
     ]
-    monkeypatch.setattr(packages, "requires", lambda _: required)
+    monkeypatch.setattr(command, "requires", lambda _: required)
 
     def version(name: str) -> str:
         if name not in versions:
             raise metadata.PackageNotFoundError(name)
         return versions[name]
 
-    monkeypatch.setattr(packages, "version", version)
+    monkeypatch.setattr(command, "version", version)
 
 
 def test_the_extras_are_those_of_the_package_and_each_says_what_it_is_for() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert set(packages.EXTRAS) == set(declared) - OF_DEVELOPERS
+    assert set(command.EXTRAS) == set(declared) - OF_DEVELOPERS
     used = {
         extra
         for path in (ROOT / "src").rglob("*.py")
         for extra in re.findall(r'DependencyError\([^)]*, "([a-z]+)"\)', path.read_text())
     }
-    assert used <= set(packages.EXTRAS)
+    assert used <= set(command.EXTRAS)
 
 
 def test_what_is_missing_is_said_with_the_command_that_brings_it(
@@ -110,8 +109,8 @@ def test_a_driver_that_fails_or_hangs_is_no_gpu(ends: str, tmp_path: Path, monke
     smi.write_text(f"#!/bin/sh\necho '{H100}'\n{ends}\n")
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(gpus, "_SECONDS", 0.5)
-    assert gpus.gpus() == ()
+    monkeypatch.setattr(command, "_SECONDS", 0.5)
+    assert command.gpus() == ()
 
 
 def test_little_disk_is_warned_about(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.cli.exits import Exit
-from facevalue.cli.schema import printing_commands
+from facevalue.cli.actions.schema import printing_commands
+from facevalue.cli.command import Exit
 from tests.cli.conftest import Command
 
 SMALL = ("--faces", "2", "--scenario", "wealthy", "--attributes", "eyewear", "--seeds", "1")
@@ -84,7 +84,7 @@ def test_an_interrupt_ends_any_command_with_its_own_status(facevalue: Command, m
     def interrupted(study: str | None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("facevalue.cli.studies.studies", interrupted)
+    monkeypatch.setattr("facevalue.cli.actions.studies.studies", interrupted)
     outcome = facevalue("studies")
     assert (outcome.status, outcome.err.strip()) == (Exit.INTERRUPTED, "Error: Stopped.")
 
@@ -139,7 +139,7 @@ def test_a_full_disk_is_one_sentence(facevalue: Command, monkeypatch: pytest.Mon
     def full(study: str | None) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("facevalue.cli.studies.studies", full)
+    monkeypatch.setattr("facevalue.cli.actions.studies.studies", full)
     outcome = facevalue("studies")
     words = "Error: The command cannot go on: OSError: [Errno 28] No space left on device.\n"
     assert (outcome.status, outcome.err) == (Exit.REFUSED, words)

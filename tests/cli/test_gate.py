@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import facevalue as fv
-from facevalue.cli.exits import Exit
+from facevalue.cli.command import Exit
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.manifest import read_manifest, write_manifest

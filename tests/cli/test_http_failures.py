@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.runs.failures import failures, quote_line
+from facevalue.runs.requests import failures, quote_line
 from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
 from facevalue.store import scan_responses
 from tests.cli.conftest import Command

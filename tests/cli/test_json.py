@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import pytest
 from jsonschema import Draft202012Validator
 
+from facevalue.cli.actions.schema import of_type, printing_commands, schema
 from facevalue.cli.app import GROUPS
 from facevalue.cli.output import Document, to_json
-from facevalue.cli.schema import of_type, printing_commands, schema
 from tests.cli.conftest import Command, documents
 from tests.cli.test_manifest import draw
 

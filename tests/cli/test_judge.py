@@ -12,7 +12,7 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import ModelError
 from facevalue.measures.definitions import rows_of
 from facevalue.models.base import Capabilities
-from facevalue.runs.judged_texts import Judgments, ReplyKind, judgment_of, read_judgments
+from facevalue.runs.judgments import Judgments, ReplyKind, judgment_of, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.parsing import attributes
@@ -74,7 +74,7 @@ def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.Monk
 
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, model: Judging) -> Judging:
-    monkeypatch.setattr("facevalue.cli.judge.load", lambda spec, options: model)
+    monkeypatch.setattr("facevalue.cli.actions.readings.load", lambda spec, options: model)
     return model
 
 

@@ -13,7 +13,7 @@ from facevalue.errors import ModelError
 from facevalue.measures.estimates import complete_columns
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import Extras, JudgedWords, WordList
-from facevalue.runs.judged_words import FOLDER, read_word_judgments
+from facevalue.runs.judgments import WORDS_FOLDER, read_word_judgments
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.cli.conftest import Command
 
@@ -75,7 +75,7 @@ def asked(facevalue: Command, ran: Callable[..., None], monkeypatch: pytest.Monk
 
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, model: Judging) -> Judging:
-    monkeypatch.setattr("facevalue.cli.judge.load", lambda spec, options: model)
+    monkeypatch.setattr("facevalue.cli.actions.readings.load", lambda spec, options: model)
     return model
 
 
@@ -135,7 +135,7 @@ def test_a_run_has_one_judge_and_damage_is_named(asked: Command, monkeypatch: py
     judged_by(monkeypatch, Judging(["[]"], name="another"))
     other = asked("judge", str(RUN), "--model", "another")
     assert (other.status, "told has judged this run; a run has one judge" in other.err) == (1, True)
-    part = next((RUN / FOLDER).iterdir())
+    part = next((RUN / WORDS_FOLDER).iterdir())
     part.write_bytes(part.read_bytes()[:100])
     damaged = asked("measure", str(RUN))
     assert (damaged.status, f"{part.name} cannot be read" in damaged.err) == (1, True)

@@ -10,7 +10,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import RunError
-from facevalue.runs.audit_folder import AuditedStudy, AuditRecord, write_audit
+from facevalue.runs.audits.folder import AuditedStudy, AuditRecord, write_audit
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.journal import JOURNAL, Journal
 from facevalue.store.lease import RunLock

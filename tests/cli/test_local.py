@@ -109,7 +109,7 @@ def test_cheap_mistakes_are_found_before_a_model_is_loaded(facevalue: Command, m
     def loads(*args: Any) -> Any:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr("facevalue.cli.running.load", loads)
+    monkeypatch.setattr("facevalue.cli.actions.running.load", loads)
     small = facevalue("run", "stylisticbias", "--faces", "1M", "--model", "hf/x", "--sample", "1", "--out", "s")
     assert small.status == 1
     assert "sample" in small.err

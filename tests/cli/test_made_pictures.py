@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from facevalue.runs import picture_ratings
-from facevalue.runs.rated_pictures import rated_pictures
+from facevalue.runs.reviews import pictures
+from facevalue.runs.reviews.rated_pictures import rated_pictures
 from tests.cli.conftest import Command
 from tests.reviews import Row, filled, packet_of
 
@@ -150,7 +150,7 @@ def test_people_look_at_a_sample_and_what_they_say_is_kept(made: Command) -> Non
 
 def test_what_people_said_is_counted_once(made: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     rated = Mock(wraps=rated_pictures)
-    monkeypatch.setattr(picture_ratings, "rated_pictures", rated)
+    monkeypatch.setattr(pictures, "rated_pictures", rated)
     assert made("review", "made", *looked(made, ann=("yes",))).status == 0
     assert rated.call_count == 1
     assert "rai:dataAnnotationProtocol" in json.loads(Path("made/croissant.json").read_text(encoding="utf-8"))

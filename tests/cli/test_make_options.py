@@ -2,7 +2,7 @@
 
 import pytest
 
-from facevalue.cli.making import _options
+from facevalue.cli.actions.pictures import _options
 
 SHARED = {"concurrency": 4, "device": "cuda", "dtype": "bfloat16", "batch": 8, "size": (64, 64)}
 SERVER, PIPELINE = "http://127.0.0.1:8000/v1#painter", "diffusers/folder"

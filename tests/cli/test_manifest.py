@@ -13,7 +13,7 @@ from PIL import Image
 from facevalue import studies
 from facevalue.errors import FaceValueError
 from facevalue.runs.checks import check_pictures
-from facevalue.runs.manifest_check import check_manifest
+from facevalue.runs.own_pictures.manifest_check import check_manifest
 from tests.cli.conftest import Command
 
 OWN = """name = "own"

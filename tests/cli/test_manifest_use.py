@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from facevalue import studies
-from facevalue.runs.manifest_check import check_manifest, study_of, use_of
+from facevalue.runs.own_pictures.manifest_check import check_manifest, study_of, use_of
 from facevalue.stimuli.manifest import read_manifest
 from tests.cli.conftest import Command
 from tests.cli.test_manifest import draw

@@ -289,7 +289,7 @@ def test_an_audit_in_a_bucket_whose_growth_was_cut_short_goes_on(
         return prepare(study, model, place, settings)
 
     with monkeypatch.context() as broken:
-        broken.setattr("facevalue.runs.audit.prepare", cut)
+        broken.setattr("facevalue.runs.audits.audit.prepare", cut)
         assert "the end" in facevalue(*command, "--budget", "1200").err
     assert read_run(Objects.at(f"{url}/runs/kind"))[0].grown == (300,)
     assert facevalue(*command, "--budget", "1200").status == 0

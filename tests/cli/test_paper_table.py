@@ -54,7 +54,7 @@ def test_counterfactuals_offers_what_its_paper_counts(facevalue: Command) -> Non
 
 
 def test_very_many_pictures_are_left_to_the_run_to_look_at(facevalue: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.cli.planning._LOOKED_AT", 100)
+    monkeypatch.setattr("facevalue.cli.actions.planning._LOOKED_AT", 100)
     out = facevalue("plan", "counterfactuals", "--sets", "6")
     assert "120 pictures are too many to look at here" in out.err
     assert "Everything takes" in out.out

@@ -11,9 +11,9 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.model_scorers import load_scorer
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.runs.annotation import annotate
+from facevalue.runs.judging import annotate
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.review import draw_texts, rater_agreement
+from facevalue.runs.reviews.packets import draw_texts, rater_agreement
 from facevalue.runs.stored_run import StoredRun
 from tests.cli.conftest import Command
 from tests.reviews import filled, packet_of, rows_of

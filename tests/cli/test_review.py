@@ -13,7 +13,7 @@ import facevalue as fv
 from facevalue.annotations.review_answers import seal_of
 from facevalue.annotations.review_cards import is_check, right_answer
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.runs.review_outcomes import FOLDER, read_key
+from facevalue.runs.reviews.outcomes import FOLDER, read_key
 from tests.cli.conftest import Command
 from tests.reviews import Row, filled, packet_of, rows_of
 

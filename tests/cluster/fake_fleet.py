@@ -8,7 +8,7 @@ import numpy as np
 
 from facevalue import __version__
 from facevalue.models.base import Capabilities
-from facevalue.runs.units import ModelFacts, Receipt, Unit
+from facevalue.runs.storage.units import ModelFacts, Receipt, Unit
 
 FACTS = ModelFacts("tiny", {"size": 1}, Capabilities(), (), {})
 

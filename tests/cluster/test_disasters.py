@@ -13,7 +13,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.parquet import read_table_of
-from facevalue.runs.units import run_numbers
+from facevalue.runs.storage.units import run_numbers
 from facevalue.store.objects import Objects
 from facevalue.store.remote import listed_units, read_run
 from tests.cluster.places import Driver, Place, environment, started, wait, workers

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from facevalue.cluster.fleet import RayFleet, connect_cluster
-from facevalue.cluster.settings import ClusterSettings
-from facevalue.cluster.workers import WorkerDied
+from facevalue.cluster.workers import ClusterSettings, WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, ModelError, RunError
 
 ray = pytest.importorskip("ray", reason="no Ray here: make test-cluster installs it")

@@ -1,9 +1,9 @@
 """Driver of a run whose workers die: lost units are tried again, and given up without ending the run."""
 
-from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSummary
-from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
-from facevalue.runs.units import Job, Lost, Receipt, Unit
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Job, Lost, Receipt, Unit
+from facevalue.runs.storage.worker import Came, LocalWorkers, UnitWorker
 from facevalue.store.objects import Objects
 from tests.runs.remote import UNIT, URL, Notes, go, in_memory
 from tests.runs.tiny import TinyModel, tiny_study

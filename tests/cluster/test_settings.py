@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from facevalue.cluster.fleet import connect_cluster
-from facevalue.cluster.settings import ClusterSettings, read_settings
+from facevalue.cluster.workers import ClusterSettings, read_settings
 from facevalue.errors import DependencyError, FaceValueError, RunError
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from facevalue import __version__
-from facevalue.cluster.settings import ClusterSettings
-from facevalue.cluster.workers import ClusterWorkers, WorkerDied
+from facevalue.cluster.workers import ClusterSettings, ClusterWorkers, WorkerDied
 from facevalue.errors import ModelError, RunError
 from facevalue.models.base import Capabilities
-from facevalue.runs.units import Job, Lost, ModelFacts, Receipt
+from facevalue.runs.storage.units import Job, Lost, ModelFacts, Receipt
 from tests.cluster.fake_fleet import FACTS, FakeFleet, FakeWorker, Never, unit, well
 
 JOB = Job("file:///run", "study", {}, "tiny")

@@ -19,7 +19,8 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import RunError
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import JudgedWords, WordList
-from facevalue.runs import judged_texts, judged_words, ratings
+from facevalue.runs.judgments import Doubt, ask, ask_words, read_judgments, read_word_judgments
+from facevalue.runs.reviews.outcomes import keep, read_kept
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.faults.disk import Dead, Disk
 
@@ -71,13 +72,11 @@ class Lengths:
 
 
 def judge(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str] = TEXTS) -> None:
-    judged_texts.ask(
-        folder, [judged_texts.Doubt(Sorting("job", ("nurse", "chef")), text) for text in texts], Judge(log, delay)
-    )
+    ask(folder, [Doubt(Sorting("job", ("nurse", "chef")), text) for text in texts], Judge(log, delay))
 
 
 def judgments(folder: Path) -> pl.DataFrame:
-    found = judged_texts.read_judgments(folder)
+    found = read_judgments(folder)
     rows = [] if found is None else [(*key, *value) for key, value in found.judgments.items()]
     return pl.DataFrame(sorted(rows), orient="row")
 
@@ -86,11 +85,11 @@ def judge_words(folder: Path, log: Log, delay: float = 0.0, texts: Sequence[str]
     offer = JudgedWords(
         lambda rows: [], lambda words: Question(words.group), Sampling(), lambda rows, said: rows, (1, 2)
     )
-    judged_words.ask_words(folder, [WordList(text, ("kind", "calm")) for text in texts], offer, Judge(log, delay))
+    ask_words(folder, [WordList(text, ("kind", "calm")) for text in texts], offer, Judge(log, delay))
 
 
 def word_judgments(folder: Path) -> pl.DataFrame:
-    found = judged_words.read_word_judgments(folder)
+    found = read_word_judgments(folder)
     rows = (
         []
         if found is None
@@ -111,12 +110,12 @@ def scored(folder: Path) -> pl.DataFrame:
 def rate(folder: Path, log: Log) -> None:
     """Keep ratings by people, in place of older ones."""
     old = pl.DataFrame({"rater": ["ann"], "item": ["1"], "rating": [1]})
-    ratings.keep(folder, old)
-    ratings.keep(folder, pl.DataFrame({"rater": ["ann", "bo"], "item": ["1", "1"], "rating": [4, 5]}))
+    keep(folder, old)
+    keep(folder, pl.DataFrame({"rater": ["ann", "bo"], "item": ["1", "1"], "rating": [4, 5]}))
 
 
 def rated(folder: Path) -> pl.DataFrame:
-    found = ratings.read_kept(folder)
+    found = read_kept(folder)
     assert found is not None
     return found
 

@@ -17,8 +17,8 @@ from facevalue.errors import DependencyError, FaceValueError, ModelError
 from facevalue.generators.base import GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.diffusers import adapter
 from facevalue.generators.diffusers.adapter import DiffusersGenerator
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.store.manifest import read_manifest

@@ -19,7 +19,7 @@ import polars as pl
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
 from facevalue.report.collect import report
-from facevalue.runs.annotation import annotate
+from facevalue.runs.judging import annotate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored_run import StoredRun
 from tests.combinations.places import furnish

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from facevalue.measures.estimates import stack_estimates
-from facevalue.runs import course
-from facevalue.runs.course import Followed
+from facevalue.runs import joined_runs
+from facevalue.runs.joined_runs import Followed
 from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun
 from facevalue.runs.stored_run import answers as stored_answers
 from tests.golden.cases import RUNS, unpacked
@@ -31,7 +31,7 @@ def estimates(run: StoredRun, chunks: Sequence[pl.DataFrame], monkeypatch: pytes
     def chunked(*_: object) -> Iterator[pl.DataFrame]:
         return iter(chunks)
 
-    monkeypatch.setattr(course, "answers", chunked)
+    monkeypatch.setattr(joined_runs, "answers", chunked)
     seen = Followed.of([run])
     analysed = run.study.analyse({run.model: seen.passing(run, ReplyTally())})
     return stack_estimates([analysed, *seen.estimates(run.study.name, run.model)])

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.cli.importing import import_records
+from facevalue.cli.actions.running import import_records
 
 pytest.importorskip("inspect_ai", minversion="0.3.285")
 

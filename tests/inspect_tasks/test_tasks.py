@@ -14,9 +14,7 @@ from inspect_ai.model import ChatMessageUser, ContentImage, GenerateConfig, get_
 
 from facevalue.errors import DataError
 from facevalue.inspect_tasks import registry
-from facevalue.inspect_tasks.parts import _estimate_answers
-from facevalue.inspect_tasks.tasks import task_of
-from facevalue.inspect_tasks.trials import content_shown, trials_of
+from facevalue.inspect_tasks.tasks import _estimate_answers, content_shown, task_of, trials_of
 from facevalue.models import load
 from facevalue.studies.registry import PUBLISHED
 

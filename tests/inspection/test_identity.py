@@ -9,9 +9,9 @@ import pytest
 
 from facevalue.errors import DataError, DependencyError, ModelError
 from facevalue.inspection import identity as faces
-from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.identity import IdentityAid, Peers, face_numbers
 from facevalue.inspection.inspector import Inspector
+from facevalue.inspection.quantities import Expectation
 from facevalue.inspection.views import PictureView
 from facevalue.stimuli.portraits import sample_identities
 from tests.inspection.plants import encoded, portrait, recompressed, shifted, zoomed

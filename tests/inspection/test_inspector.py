@@ -4,8 +4,8 @@ import pytest
 
 from facevalue.answers.rated_scales import parse
 from facevalue.errors import DataError, FaceValueError
-from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.inspector import Inspector
+from facevalue.inspection.quantities import Expectation
 from facevalue.models import registry
 from facevalue.stimuli.portraits import Identity
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus

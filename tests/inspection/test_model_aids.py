@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from facevalue.errors import FaceValueError, ModelError
-from facevalue.inspection.expectation import Expectation
 from facevalue.inspection.inspector import Inspector
+from facevalue.inspection.quantities import Expectation
 from facevalue.stimuli.portraits import Identity
 from tests.inspection.plants import encoded, portrait
 from tests.models.hf.tiny_detector import tf, torch

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.limits.selection import why_untested
+from facevalue.limits.limits_file import why_untested
 from facevalue.measures.verdicts import Verdict
 
 ROWS = pl.DataFrame(

@@ -7,7 +7,7 @@ import pytest
 from facevalue.measures.answer_matches import IDENTICAL_SUMS, chance_agreement, identical_answers, repeat_agreement
 from facevalue.measures.paired_changes import JACKKNIFE_GROUPS
 from facevalue.protocol.kept_answers import COLUMNS, Groups
-from facevalue.runs.answer_flips import _add, _agreement_of_draws
+from facevalue.runs.comparisons.answer_flips import _add, _agreement_of_draws
 
 UNITS, TRIALS, SEEDS = 24, 8, 2
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.cli.running import execute
+from facevalue.cli.actions.running import execute
 from facevalue.errors import DataError, FaceValueError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
 from facevalue.models import load

@@ -20,11 +20,10 @@ import facevalue as fv
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.packing.contents import clauses, pack
-from facevalue.packing.hugging_face import FILE as CRATE
-from facevalue.packing.impact import TEST_DATA, category, impact_table
+from facevalue.packing.formats import CRATE, TEST_DATA, category, impact_table
 from facevalue.packing.sealing import SUMS, faults
 from facevalue.protocol.study import LeftOut
-from facevalue.runs.audit_folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
+from facevalue.runs.audits.folder import AUDIT, AuditedStudy, AuditRecord, read_audit, write_audit
 from facevalue.runs.stored_run import StoredRun
 from tests.runs.test_pictures import own
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.cli.exits import Exit, exit_of
+from facevalue.cli.command import Exit, exit_of
 from facevalue.errors import DataError
 from facevalue.packing.contents import _root, _write
 from facevalue.packing.sealing import SUMS, faults, sums

@@ -17,8 +17,8 @@ from facevalue.measures.judges import JUDGED_BY
 from facevalue.measures.paired_changes import Deletion, reduce_estimates
 from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import CellComparison
-from facevalue.runs.compared_cells import deepest_breakdowns
-from facevalue.runs.judged_differences import compare_estimates
+from facevalue.runs.comparisons.cells import deepest_breakdowns
+from facevalue.runs.comparisons.models import compare_estimates
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader

@@ -8,7 +8,7 @@ from rich.console import Console
 
 import facevalue as fv
 from facevalue.report import summary
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from tests.protocol.conftest import Reader
 
 SPREADS = """

@@ -88,7 +88,7 @@ def test_a_study_that_only_describes_leads_with_what_it_describes(read: Reader, 
     from rich.console import Console
 
     from facevalue.report import summary
-    from facevalue.report.headline import page_of
+    from facevalue.report.sections.headline import page_of
     from facevalue.runs.stored_run import StoredRun
 
     read(STUDY.replace('[[estimand]]\nstatistic = "shift"\n', ""))

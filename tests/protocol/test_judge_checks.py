@@ -12,11 +12,11 @@ from facevalue.annotations.group_lists import GroupWords
 from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.judges import judge_agreement, moved_share
 from facevalue.report.collect import report
-from facevalue.runs import people
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask
 from facevalue.runs.judging import audit_judge
-from facevalue.runs.review_outcomes import reader_review
+from facevalue.runs.judgments import ask
+from facevalue.runs.reviews.outcomes import reader_review
+from facevalue.runs.reviews.replies import keep_labels, read_people, sorting_packet, texts_of
 from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 from tests.measure_keys import by_key
@@ -40,7 +40,7 @@ def _judge(prompt: str) -> str:
 
 
 def _judged(folder: Path, judge: Judging) -> None:
-    doubts = people.texts_of(StoredRun.open(folder))
+    doubts = texts_of(StoredRun.open(folder))
     ask(folder, list(doubts.texts), judge)
     audit_judge(folder, StoredRun.open(folder).study, doubts, judge)
 
@@ -48,14 +48,14 @@ def _judged(folder: Path, judge: Judging) -> None:
 def _keep(folder: Path, size: int = 20, **flipped: int) -> None:
     """Keep what raters say of texts, each of whom agrees with the judge but for the first few."""
     run = StoredRun.open(folder)
-    packet, _ = people.sorting_packet(run, "tone", 2**20, 0)
+    packet, _ = sorting_packet(run, "tone", 2**20, 0)
     sorting = run.study.reading.sortings[0]
     rows = []
     for rater, most in flipped.items():
         for number, card in enumerate(packet.cards[:size]):
             place = "ab".index(_judge(sorting.asked(card.texts[0][1]).prompt)[1])
             rows.append((rater, card.items[0], (1 - place if number < most else place) + 1))
-    people.keep(run, "tone", pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row"))
+    keep_labels(run, "tone", pl.DataFrame(rows, schema=["rater", "item", "rating"], orient="row"))
 
 
 def _estimates(folder: Path) -> pl.DataFrame:
@@ -94,13 +94,13 @@ def test_labels_of_a_rater_are_kept_in_place_of_those_before(folder: Path) -> No
     _judged(folder, Judging(_judge))
     _keep(folder, ann=0, bo=0)
     _keep(folder, size=5, bo=1, cy=0)
-    labels = people.read_people(folder, StoredRun.open(folder).study.reading.sortings[0])
+    labels = read_people(folder, StoredRun.open(folder).study.reading.sortings[0])
     assert {rater: len(texts) for rater, texts in labels.items()} == {"ann": 20, "bo": 5, "cy": 5}
 
 
 def test_texts_are_drawn_by_what_the_judge_says(folder: Path) -> None:
     _judged(folder, Judging(_judge))
-    packet, key = people.sorting_packet(StoredRun.open(folder), "tone", 6, 0)
+    packet, key = sorting_packet(StoredRun.open(folder), "tone", 6, 0)
     read = key.items.drop_nulls("read")
     assert sorted(read["read"]) == ["cold"] * 3 + ["warm"] * 3
     assert len(packet.cards) == 6
@@ -115,7 +115,7 @@ def test_texts_are_drawn_by_what_the_judge_says(folder: Path) -> None:
 
 def test_a_sorting_that_does_not_exist_is_named(folder: Path) -> None:
     with pytest.raises(FaceValueError, match=r"Unknown sorting 'tune'\. Did you mean 'tone'"):
-        people.sorting_packet(StoredRun.open(folder), "tune", 20, 0)
+        sorting_packet(StoredRun.open(folder), "tune", 20, 0)
 
 
 def test_what_group_words_alone_move_stands_beside_asking_again(read: Reader, tmp_path: Path) -> None:

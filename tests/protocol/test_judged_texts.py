@@ -11,7 +11,7 @@ import facevalue as fv
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.answers.sorting import Sorting
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import EFFECTS
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.definitions import rows_of
@@ -19,11 +19,11 @@ from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.report.collect import report
-from facevalue.runs.annotation import annotate
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask, read_judgments
-from facevalue.runs.people import texts_of
+from facevalue.runs.judging import annotate
+from facevalue.runs.judgments import ask, read_judgments
 from facevalue.runs.progress import SilentProgress
+from facevalue.runs.reviews.replies import texts_of
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 import scipy
 
-from facevalue.runs.power import Detection, detection, expected_spread
+from facevalue.runs.plan import Detection, detection, expected_spread
 from facevalue.statistics.power import assumed_spread
 from facevalue.statistics.precision import Respondents, UnitSpread
 from tests.protocol.conftest import Reader

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from polars.testing import assert_frame_equal
 
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no

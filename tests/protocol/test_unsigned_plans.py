@@ -7,7 +7,7 @@ from facevalue.errors import DataError
 from facevalue.measures.power import detectable_mean
 from facevalue.measures.set_ranges import range_summary
 from facevalue.protocol.study import Study
-from facevalue.runs.power import Detection, detection
+from facevalue.runs.plan import Detection, detection
 from facevalue.statistics.power import beyond_chance
 from tests.floors import floor_of
 from tests.protocol.conftest import Reader

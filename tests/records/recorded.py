@@ -10,7 +10,7 @@ import facevalue as fv
 from facevalue.models import load
 from facevalue.records.base import StudyAsked, content_of
 from facevalue.runs import RunSettings, run
-from facevalue.runs.imported_runs import asked_of
+from facevalue.runs.outside_runs import asked_of
 from facevalue.types import Request, Response
 
 

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.cli.importing import ImportDocument, import_records
+from facevalue.cli.actions.running import ImportDocument, import_records
 from facevalue.cli.output import Output
 from facevalue.errors import DataError, FaceValueError, ModelError, RunError
 from facevalue.records import inspect_log

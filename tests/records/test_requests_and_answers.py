@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import facevalue as fv
-from facevalue.cli.importing import ImportDocument, import_records
+from facevalue.cli.actions.running import ImportDocument, import_records
 from facevalue.cli.output import Output
 from facevalue.errors import FaceValueError, ModelError, RunError, SettingError
 from facevalue.hashing import model_hash
@@ -20,11 +20,11 @@ from facevalue.records import batches as requests
 from facevalue.records import lines
 from facevalue.records.batches import ANTHROPIC, OPENAI
 from facevalue.records.lines import CustomId
-from facevalue.report.checks import CardStatus, record_card
 from facevalue.report.collect import origin
 from facevalue.report.data import RunFacts
+from facevalue.report.sections.checks import CardStatus, record_card
 from facevalue.runs import RunSettings
-from facevalue.runs.request_files import Requested, write_requests
+from facevalue.runs.outside_runs import Requested, write_requests
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store import read_responses
 from facevalue.store.manifest import RECORDED_BY

@@ -15,13 +15,13 @@ from facevalue.measures.verdicts import FOUND_UNLESS
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import DataStatement, Example, PromptExample, ReportData, RunFacts, StudyFacts
-from facevalue.report.answer import answer_of_page
 from facevalue.report.blocks.view import View, reading
-from facevalue.report.findings import PageComparisons
 from facevalue.report.formatting import Titles
-from facevalue.report.headline import Headline, page_of
 from facevalue.report.html import LAST
 from facevalue.report.page_builder import DEFAULT
+from facevalue.report.sections.answer import answer_of_page
+from facevalue.report.sections.findings import PageComparisons
+from facevalue.report.sections.headline import Headline, page_of
 from facevalue.stimuli.base import Kind
 from facevalue.studies.stylisticbias.measures import LABELS, MEASURES
 from facevalue.studies.vignette.measures import MEASURES as vignette_measures

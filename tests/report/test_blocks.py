@@ -243,7 +243,7 @@ def test_pages_of_published_studies_show_what_is_measured(name: str) -> None:
     from importlib import import_module
 
     from facevalue.measures.estimates import TYPED_LABELS
-    from facevalue.report.headline import page_of
+    from facevalue.report.sections.headline import page_of
 
     measures = import_module(f"facevalue.studies.{name}.measures")
     page = page_of(name)

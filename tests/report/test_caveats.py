@@ -19,38 +19,34 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 import facevalue as fv
-from facevalue.api.report import Report
-from facevalue.cli.compare import _text as compared_text
-from facevalue.cli.profile import _text as profile_text
-from facevalue.cli.profile import document as profile_document
+from facevalue.api.run import Report
+from facevalue.cli.actions.compare import _text as compared_text
+from facevalue.cli.actions.profile import _profile_text as profile_text
+from facevalue.cli.actions.profile import document as profile_document
 from facevalue.limits import gate
-from facevalue.limits.formats import as_markdown
 from facevalue.limits.limits_file import stated_limits
-from facevalue.limits.wording import explain_gate
+from facevalue.limits.wording import as_markdown, explain_gate
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_of, with_caveat
 from facevalue.measures.verdicts import FOUND, SHOWN
 from facevalue.packing.contents import _readme
-from facevalue.packing.cyclonedx import cyclonedx
-from facevalue.packing.every_eval_ever import every_eval_ever
-from facevalue.packing.hugging_face import card_section, eval_results, model_index
+from facevalue.packing.formats import card_section, cyclonedx, eval_results, every_eval_ever, model_index
 from facevalue.packing.packed_runs import PackedRun
 from facevalue.report import summary
 from facevalue.report.audit_page import StudyAnswer
-from facevalue.report.blocks.as_json import page_json
 from facevalue.report.collect import collect_report
 from facevalue.report.comparison_page import comparison_page
 from facevalue.report.data import ReportData
-from facevalue.report.findings import findings
 from facevalue.report.html import render, render_template, shown_in
-from facevalue.report.page_builder import Built, build_page
+from facevalue.report.page_builder import Built, build_page, page_json
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.page import render as render_profile
 from facevalue.report.profile.profile import judged_profile
-from facevalue.runs.compared_cells import BECAME
-from facevalue.runs.comparison import RunComparison, compare_all
+from facevalue.report.sections.findings import findings
+from facevalue.runs.comparisons.cells import BECAME
+from facevalue.runs.comparisons.comparison import RunComparison, compare_all
+from facevalue.runs.comparisons.model_differences import ModelDifferences
+from facevalue.runs.joined_runs import StudyRuns
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.model_differences import ModelDifferences
-from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import open_runs
 from facevalue.view.cell import cell_of
@@ -182,7 +178,7 @@ def test_the_first_screen_and_all_that_repeats_it(measured: Measured, pattern: l
 
 
 def _kinds(page: Built) -> list[tuple[str, ...]]:
-    from facevalue.report.compared_table import table_rows
+    from facevalue.report.sections.findings import table_rows
 
     return table_rows(page.comparisons)
 

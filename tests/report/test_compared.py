@@ -5,7 +5,7 @@ import pytest
 
 from facevalue.protocol.examples import Compared
 from facevalue.protocol.look import Of
-from facevalue.report.stored.changed_answers import closest_pair
+from facevalue.report.stored_answers import closest_pair
 
 DECLARED = Compared(
     of=Of("shift", ("attribute",)), within="scenario", score="weight", option="kind", bases=lambda *_: ["base"]

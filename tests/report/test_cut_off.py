@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from facevalue.report.checks import CardStatus, cut_off
 from facevalue.report.data import RunFacts
-from facevalue.report.first_screen import facts_of
+from facevalue.report.sections.checks import CardStatus, cut_off
+from facevalue.report.sections.first_screen import facts_of
 from tests.report import made
 
 FACTS = RunFacts("m", asked=110, errors=10, planned=110, valid=70, cut=20)

@@ -1,7 +1,7 @@
 """How replies were drawn: what a model refused, and models that were drawn with other settings."""
 
-from facevalue.report.checks import CardStatus, drawn_otherwise
 from facevalue.report.data import RunFacts
+from facevalue.report.sections.checks import CardStatus, drawn_otherwise
 from facevalue.types import Sampling
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.report.checks import failed_requests_card
 from facevalue.report.data import RunFacts
+from facevalue.report.sections.checks import failed_requests_card
 from facevalue.runs import run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.reader import odd_replies

@@ -13,10 +13,10 @@ from facevalue import report
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.report import charts
 from facevalue.report.data import AskedQuestion
-from facevalue.report.findings import list_comparisons, most_named, strongest, without_answer
-from facevalue.report.headline import HeadlineKind
-from facevalue.report.next_steps import MOST
 from facevalue.report.page_builder import build_page
+from facevalue.report.sections.cards import MOST
+from facevalue.report.sections.findings import list_comparisons, most_named, strongest, without_answer
+from facevalue.report.sections.headline import HeadlineKind
 from facevalue.stimuli.base import Kind
 from tests.report import made, test_visbias, vignette_made
 from tests.report.test_headline import UNKNOWN

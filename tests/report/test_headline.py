@@ -9,8 +9,8 @@ import pytest
 from facevalue.measures.verdicts import FOUND_SMALL, ONE_CLUSTER
 from facevalue.printable import join_names
 from facevalue.protocol.lookup import Estimate
-from facevalue.report.headline import HeadlineKind
-from facevalue.report.sizes import ODDS, SHARES_MOVED, ToldScale
+from facevalue.report.sections.headline import HeadlineKind
+from facevalue.report.sections.sizes import ODDS, SHARES_MOVED, ToldScale
 from tests.report import made
 
 UNKNOWN = ("pole", "nat ", "nats", "family", "floor", "cluster", "drift", "remain open", "leave zero out", "q <")

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue import report
 from facevalue.errors import RunError
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from facevalue.stimuli.base import Kind
 from tests.report import made
 from tests.report.made import sections

@@ -12,7 +12,7 @@ from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.measures.definitions import Measure
 from facevalue.measures.families import Family
 from facevalue.protocol.lookup import EstimateIndex
-from facevalue.report.judgment_basis import margin_lines
+from facevalue.report.sections.judgment_basis import margin_lines
 from tests.report import made
 
 NEW = ("se", "kind", "mde", "margin", "declared", "verdict", "why", "bound_low", "bound_high")

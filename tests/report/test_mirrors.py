@@ -9,8 +9,8 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
-from facevalue.report.findings import findings, without_answer
 from facevalue.report.formatting import Titles
+from facevalue.report.sections.findings import findings, without_answer
 
 
 def viewed(*declined: float) -> View:

@@ -12,20 +12,19 @@ import facevalue as fv
 from facevalue.limits import gate
 from facevalue.limits.limits_file import stated_limits
 from facevalue.report import summary
-from facevalue.report.answer import answer_of_page
 from facevalue.report.audit_page import StudyAnswer
-from facevalue.report.blocks.as_json import page_json
 from facevalue.report.collect import gather_report
 from facevalue.report.data import ReportData, RunFacts
-from facevalue.report.first_screen import facts_of
-from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import render
-from facevalue.report.page_builder import Built, build_page, counts_of
+from facevalue.report.page_builder import Built, build_page, counts_of, page_json
 from facevalue.report.profile.cells import Outcome
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
+from facevalue.report.sections.answer import answer_of_page
+from facevalue.report.sections.first_screen import facts_of
+from facevalue.report.sections.headline import HeadlineKind
+from facevalue.runs.joined_runs import StudyRuns
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiles import StudyRuns
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import open_runs

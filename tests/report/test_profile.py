@@ -17,24 +17,26 @@ from facevalue.errors import RunError, SettingError
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.protocol.facets import GroupName, Kinds
 from facevalue.protocol.lookup import Condition, Estimate
-from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
-from facevalue.report.profile.page import comparison_rows, profile_answer, render
-from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
-from facevalue.report.profile.squares import (
+from facevalue.report.profile.cells import (
     AGREE,
     NEITHER,
     OPPOSITE,
     UNLIKE,
     Contrast,
+    Outcome,
+    ProfileCell,
+    QuestionColumn,
     Square,
     SquareMark,
     contrasts_of_models,
     kinds_of_question,
     rows_of_cells,
 )
-from facevalue.report.sizes import ToldScale
+from facevalue.report.profile.page import comparison_rows, profile_answer, render
+from facevalue.report.profile.profile import Profile, ProfiledStudy, judged_profile, profile_of
+from facevalue.report.sections.sizes import ToldScale
+from facevalue.runs.joined_runs import profile_runs
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.profiles import profile_runs
 from facevalue.runs.stored_run import StoredRun
 from tests.golden.cases import GOLDEN
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from facevalue.report.checks import CardStatus, self_check
 from facevalue.report.collect import _self_check
 from facevalue.report.data import SelfCheckFacts
 from facevalue.report.html import render
+from facevalue.report.sections.checks import CardStatus, self_check
 from facevalue.store.manifest import Session
 from tests.report import made
 

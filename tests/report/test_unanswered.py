@@ -8,10 +8,10 @@ from facevalue.measures.judgment import judge
 from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
-from facevalue.report.checks import Card, CardStatus
-from facevalue.report.findings import without_answer
 from facevalue.report.formatting import Titles
-from facevalue.report.missing import missing_card, sections
+from facevalue.report.sections.checks import Card, CardStatus
+from facevalue.report.sections.findings import without_answer
+from facevalue.report.sections.missing import missing_card, sections
 
 GROUPS = ("young man", "obese man", "tattooed woman")
 

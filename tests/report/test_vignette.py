@@ -11,8 +11,8 @@ from rich.console import Console
 from facevalue import report
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import TITLED
-from facevalue.report.headline import page_of
 from facevalue.report.page_builder import build_page
+from facevalue.report.sections.headline import page_of
 from facevalue.studies.registry import PUBLISHED
 from facevalue.studies.vignette.measures import LABELS
 from tests.report import made

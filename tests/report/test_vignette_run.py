@@ -8,9 +8,9 @@ import pytest
 
 from facevalue import report
 from facevalue.cli import main
+from facevalue.report.blocks.content import MOST_BYTES
 from facevalue.report.collect import gather
 from facevalue.report.data import PairExample
-from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.pictures import TrialPictures
 from facevalue.runs.stored_run import ReplyTally, StoredRun
@@ -113,7 +113,7 @@ def test_an_example_without_its_picture_says_so(
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(
-        "facevalue.report.stored.quoted_answers.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
+        "facevalue.report.stored_answers.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
     )
     strong = all_found(frame, "log_odds")
     data = gather([run], strong, tallies)

@@ -22,7 +22,7 @@ from facevalue.report.blocks.plots import bar, histogram, links
 from facevalue.report.blocks.view import View, reading
 from facevalue.report.data import Sentence
 from facevalue.report.formatting import LONGEST, Titles, sentence
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.page_forms import forms
 from facevalue.studies.visbias.questionnaire import items, with_ratings

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from facevalue.runs.picture_ratings import with_ratings
-from facevalue.runs.ratings import keep
+from facevalue.runs.reviews.outcomes import keep
+from facevalue.runs.reviews.pictures import with_ratings
 from facevalue.studies.visbias import PROTOCOL
 from facevalue.studies.visbias.questionnaire import items
 from tests.report.test_visbias import frame, row, rows

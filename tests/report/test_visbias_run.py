@@ -7,9 +7,9 @@ import pytest
 
 from facevalue import report
 from facevalue.cli import main
+from facevalue.report.blocks.content import MOST_BYTES
 from facevalue.report.collect import gather
 from facevalue.report.data import PairExample, Sentence
-from facevalue.report.pictures import MOST_BYTES
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.pictures import TrialPictures
 from facevalue.runs.stored_run import ReplyTally, StoredRun
@@ -95,7 +95,7 @@ def test_an_example_without_its_picture_says_so(
 ) -> None:
     run, frame, tallies = finished
     monkeypatch.setattr(
-        "facevalue.report.stored.quoted_answers.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
+        "facevalue.report.stored_answers.load_shown", lambda run, trial: TrialPictures((), "no picture: lost")
     )
     html = report.render(gather([run], frame, tallies))
     assert html.count('<div class="nopicture shown">no picture: lost') == 5

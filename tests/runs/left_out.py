@@ -12,8 +12,8 @@ from facevalue.measures.definitions import Measure
 from facevalue.measures.paired_changes import Deletion, reduce_estimates
 from facevalue.protocol.offers import CellComparison, Extras
 from facevalue.protocol.study import About, Estimated, Study
-from facevalue.runs.compared_cells import RunAgreement, SharedUnits
-from facevalue.runs.judged_differences import compare_estimates
+from facevalue.runs.comparisons.cells import RunAgreement, SharedUnits
+from facevalue.runs.comparisons.models import compare_estimates
 
 GROUPS = 20
 UNITS = SharedUnits("picture", GROUPS, 0, 0, paired=True)

@@ -9,10 +9,10 @@ from obstore.store import MemoryStore
 from facevalue.errors import ModelError
 from facevalue.protocol.study import Study
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.unit_worker import Came, LocalWorkers, UnitWorker
-from facevalue.runs.units import Job, Lost, Receipt, Unit
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Job, Lost, Receipt, Unit
+from facevalue.runs.storage.worker import Came, LocalWorkers, UnitWorker
 from facevalue.store.objects import Objects
 from tests.runs.tiny import TinyModel, tiny_study
 

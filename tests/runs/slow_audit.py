@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from facevalue.runs.audit import ModelAudit
-from facevalue.runs.audit_plan import Rates
-from facevalue.runs.audit_settings import AuditSettings
-from facevalue.runs.audit_studies import AuditWishes
-from facevalue.runs.begin import begin
+from facevalue.runs.audits.audit import ModelAudit
+from facevalue.runs.audits.plan import Rates
+from facevalue.runs.audits.settings import AuditSettings
+from facevalue.runs.audits.studies import AuditWishes
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
+from facevalue.runs.runner import begin
 from facevalue.runs.settings import RunSummary
 from facevalue.types import Request, Response, Status
 from tests.runs.tiny import TinyModel

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from facevalue.generators.base import PictureRequest
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from tests.generators.pictures import Maker, plan

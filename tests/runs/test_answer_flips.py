@@ -9,8 +9,8 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import DataError
-from facevalue.runs.answer_flips import AnswerFlips, AnswerSide, compared_answers
-from facevalue.runs.comparison import RunComparison
+from facevalue.runs.comparisons.answer_flips import AnswerFlips, AnswerSide, compared_answers
+from facevalue.runs.comparisons.comparison import RunComparison
 from facevalue.runs.stored_run import StoredRun
 
 SETTINGS: dict[str, Any] = {"attributes": ["eyewear"], "scenario": ["wealthy"]}
@@ -77,7 +77,7 @@ def test_answers_that_are_read_part_by_part_flip_alike(
     runs: dict[str, StoredRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = flips(runs["first"], runs["second"], tmp_path)
-    monkeypatch.setattr("facevalue.runs.answer_flips.PAIRS_AT_ONCE", 50)
+    monkeypatch.setattr("facevalue.runs.comparisons.answer_flips.PAIRS_AT_ONCE", 50)
     in_parts = flips(runs["first"], runs["second"], tmp_path / "parts")
     assert len(list((tmp_path / "parts").glob("0-*-*.arrow"))) > 1
     assert in_parts.flipped == at_once.flipped

@@ -9,7 +9,7 @@ import pytest
 from facevalue.errors import RunError
 from facevalue.protocol.study import LeftOut
 from facevalue.runs import RunSettings, SilentProgress
-from facevalue.runs.audit_folder import (
+from facevalue.runs.audits.folder import (
     AUDIT,
     AuditedStudy,
     AuditRecord,
@@ -20,8 +20,8 @@ from facevalue.runs.audit_folder import (
     runs_of,
     write_audit,
 )
-from facevalue.runs.begin import begin
 from facevalue.runs.preparation import Prepared
+from facevalue.runs.runner import begin
 from tests.runs.tiny import TinyModel, tiny_study
 
 RECORD = AuditRecord(
@@ -97,7 +97,7 @@ def test_a_record_of_a_later_version_and_one_with_paths_in_names_are_refused(
     write_audit(tmp_path, replace(RECORD, studies=(replace(RECORD.studies[0], name="../elsewhere"),)))
     with pytest.raises(RunError, match="is not as FaceValue writes it"):
         read_audit(tmp_path)
-    monkeypatch.setattr("facevalue.runs.audit_folder.VERSION", 2)
+    monkeypatch.setattr("facevalue.runs.audits.folder.VERSION", 2)
     write_audit(tmp_path, RECORD)
     monkeypatch.undo()
     with pytest.raises(RunError, match="has version 2; this FaceValue reads 1"):

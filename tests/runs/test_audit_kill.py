@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from facevalue.runs.audit_folder import read_audit, run_place
+from facevalue.runs.audits.folder import read_audit, run_place
 from facevalue.store import read_manifest, read_responses
 from tests.runs import slow_audit
 from tests.runs.own_studies import study_file

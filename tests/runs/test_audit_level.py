@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from facevalue.runs.study_sizes import FEWEST_UNITS, LEAST_FREEDOM
+from facevalue.runs.audits.studies import FEWEST_UNITS, LEAST_FREEDOM
 from facevalue.statistics.precision import pooled_spread
 
 AUDITS = 2_000

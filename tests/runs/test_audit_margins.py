@@ -8,9 +8,9 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError, RunError
-from facevalue.runs import stopping
-from facevalue.runs.audit_settings import read_config
-from facevalue.runs.audit_studies import AuditWishes, studies_of
+from facevalue.runs import settings
+from facevalue.runs.audits.settings import read_config
+from facevalue.runs.audits.studies import AuditWishes, studies_of
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file
@@ -73,7 +73,7 @@ def test_with_a_margin_a_study_stops_once_differences_are_ruled_out(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(stopping, "_FIRST", 0.5)
+    monkeypatch.setattr(settings, "_FIRST", 0.5)
     draws, config = np.random.default_rng(1), tmp_path / "mine.toml"
 
     def audited(margin: float) -> fv.Audited:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from facevalue.errors import DataError, SettingError, UnknownNameError
-from facevalue.runs.audit_plan import Prices, Rates, budget_of, check_currency, plan_of_budget, plan_of_samples
-from facevalue.runs.audit_studies import AuditWishes, studies_of
-from facevalue.runs.study_sizes import StudyPilot, StudySizes
+from facevalue.runs.audits.plan import Prices, Rates, budget_of, check_currency, plan_of_budget, plan_of_samples
+from facevalue.runs.audits.studies import AuditWishes, StudyPilot, StudySizes, studies_of
 from tests.runs.own_studies import study_file
 
 

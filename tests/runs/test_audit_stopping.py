@@ -10,18 +10,16 @@ import facevalue as fv
 from facevalue.api.calls import own_model
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.family_tests import AT_ANY_TIME
-from facevalue.runs import stopping
-from facevalue.runs.audit import ModelAudit
-from facevalue.runs.audit_folder import read_audit
-from facevalue.runs.audit_plan import Rates, budget_of, dealt_again
-from facevalue.runs.audit_settings import AuditSettings
-from facevalue.runs.audit_studies import AuditWishes, studies_of
-from facevalue.runs.begin import begin
+from facevalue.runs import settings
+from facevalue.runs.audits.audit import ModelAudit
+from facevalue.runs.audits.folder import read_audit
+from facevalue.runs.audits.plan import Rates, budget_of, dealt_again
+from facevalue.runs.audits.settings import AuditSettings
+from facevalue.runs.audits.studies import AuditWishes, StudySizes, studies_of
 from facevalue.runs.preparation import Prepared
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.settings import RunSummary
-from facevalue.runs.stopping import StopRule
-from facevalue.runs.study_sizes import StudySizes
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import RunSummary, StopRule
 from facevalue.store import read_manifest
 from facevalue.types import Question
 from tests.runs.own_studies import study_file
@@ -33,8 +31,8 @@ DRAWN = np.random.default_rng(1)
 @pytest.fixture(autouse=True)
 def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks at a quarter and half of a run: each takes a second or two, however small the run."""
-    monkeypatch.setattr(stopping, "_FIRST", 0.25)
-    monkeypatch.setattr(stopping, "_GROWTH", 2.0)
+    monkeypatch.setattr(settings, "_FIRST", 0.25)
+    monkeypatch.setattr(settings, "_GROWTH", 2.0)
 
 
 def leaning(question: Question) -> str:

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from facevalue.runs.compared_cells import GONE, HIGHER, LARGER, LOWER, SMALLER, TURNED
-from facevalue.runs.judged_differences import _became
+from facevalue.runs.comparisons.cells import GONE, HIGHER, LARGER, LOWER, SMALLER, TURNED
+from facevalue.runs.comparisons.models import _became
 
 Side = tuple[float, float | None, float | None]
 

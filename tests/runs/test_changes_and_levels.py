@@ -11,7 +11,7 @@ from facevalue.errors import DataError
 from facevalue.measures.definitions import FIRST_RUN, NO_INTERVENTION, change_of, definition_of
 from facevalue.report.blocks.view import page_view
 from facevalue.report.collect import report
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.kept_estimates import write_estimates
 from facevalue.view.estimates import EstimateRows
 

@@ -15,9 +15,9 @@ from facevalue.measures.estimates import estimate_schema
 from facevalue.protocol.kept_answers import KeptAnswers
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.study import Study
-from facevalue.runs.compare import _share_units, check_comparable
-from facevalue.runs.compared_cells import RunAgreement, comparable
-from facevalue.runs.comparison import differing_settings, models_note
+from facevalue.runs.comparisons.cells import RunAgreement, comparable
+from facevalue.runs.comparisons.comparison import differing_settings, models_note
+from facevalue.runs.comparisons.models import _share_units, check_comparable
 from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
 from facevalue.studies.vignette import COMPARED

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import RunError
-from facevalue.runs.completion import Completion
+from facevalue.runs.open_requests import Completion
 from facevalue.runs.requests import TrialNumbers
 from facevalue.store.reader import distinct
 from facevalue.store.writer import to_frame
@@ -68,7 +68,7 @@ def test_blocks_agree_with_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
         return (trials // 9).tolist(), completion.counts(), completion.count_stored()
 
     whole = seen()
-    monkeypatch.setattr("facevalue.runs.completion._BLOCK", 9)
+    monkeypatch.setattr("facevalue.runs.open_requests._BLOCK", 9)
     assert seen() == whole
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from facevalue.protocol.offers import Correlated, OfferedTable
-from facevalue.runs.compare import correlations
+from facevalue.runs.comparisons.models import correlations
 from facevalue.studies.counterfactuals import COMPARED
 
 ABOUT = {"intervention": None, "prompt": "characteristics", "scorer": "s", "score": "toxicity", "subset": "age"}

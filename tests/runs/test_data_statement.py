@@ -12,8 +12,15 @@ import PIL.Image
 import polars as pl
 import pytest
 
-from facevalue.runs.croissant import PICTURES, ROWS, ListFile, Rights
-from facevalue.runs.data_statement import MOST_LEVELS, Provenance, data_statement
+from facevalue.runs.makings.data_statement import (
+    MOST_LEVELS,
+    PICTURES,
+    ROWS,
+    ListFile,
+    Provenance,
+    Rights,
+    data_statement,
+)
 
 mlcroissant = pytest.importorskip("mlcroissant")
 NOTE = "Content note: the set is for questions that quote stereotypes."

@@ -13,16 +13,25 @@ import pytest
 
 import facevalue as fv
 from facevalue.calibration.audits import Audits
-from facevalue.calibration.estimand_calibration import calibration_of
 from facevalue.calibration.planted_answers import PlantedCondition
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.errors import RunError
 from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
-from facevalue.report import trend_page
-from facevalue.runs import trend
-from facevalue.runs.trend import DRIFT, STEADY, STEP, Trend, contrasts_of, judged_histories, runs_below
+from facevalue.report.comparison_page import cell_rows, trend_sentence
+from facevalue.runs.comparisons.trend import (
+    DRIFT,
+    STEADY,
+    STEP,
+    Trend,
+    _Contrasts,
+    _dates,
+    contrasts_of,
+    judged_histories,
+    runs_below,
+)
 from facevalue.store.manifest import read_manifest, write_manifest
 from facevalue.types import Request, Response, Status
 
@@ -143,8 +152,8 @@ def test_a_change_that_withheld_answers_could_explain_is_told_with_unless(
     (row,) = of_study.changed.iter_rows(named=True)
     assert row["caveat"] == MISSING_CAVEAT
     assert 0 < row["bound_low"] < row["change"] < row["bound_high"]  # their own errors reach beyond zero
-    assert trend_page.trend_sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
-    assert next(iter(trend_page.cell_rows(of_study)))[3].endswith(MISSING_CAVEAT)
+    assert trend_sentence(of_study).endswith(f", {MISSING_CAVEAT}.")
+    assert next(iter(cell_rows(of_study)))[3].endswith(MISSING_CAVEAT)
     assert (tmp_path / "page.html").read_text().count(MISSING_CAVEAT) >= 3
 
 
@@ -186,7 +195,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Protocol:
     return protocol(str(path))
 
 
-def simulated(lab: Protocol, effects: list[float], repetition: int) -> trend._Contrasts:
+def simulated(lab: Protocol, effects: list[float], repetition: int) -> _Contrasts:
     """History of a cue whose effect has these sizes, month by month."""
     audits, names, models = Audits(lab, calibration_of(lab), 1), UnitNames(), []
     for month, effect in enumerate(effects):
@@ -226,7 +235,7 @@ def test_the_date_of_a_step_lies_in_its_interval_in_nineteen_of_twenty_histories
         cap = history.shared.filter(variation="cap").select(
             pl.lit(measure.name).alias("measure"), pl.exclude("measure")
         )
-        (first, last), *_ = trend._dates(history, cap).select("since_first", "since_last").rows()
+        (first, last), *_ = _dates(history, cap).select("since_first", "since_last").rows()
         missed += first is None or not first <= 2 <= last
         narrow += first is not None and last - first < 3
     assert missed <= 4  # P(more | 5%) = 1%

@@ -13,13 +13,13 @@ from polars.testing import assert_frame_equal
 from facevalue.annotations.scores import ANNOTATIONS
 from facevalue.errors import RunError
 from facevalue.runs import RunSettings, kept_estimates
-from facevalue.runs.in_place import bring_run, describe_unchecked, opened_in_place
 from facevalue.runs.kept_estimates import digest_of_run, take_estimates
-from facevalue.runs.mirror import mirror_run
-from facevalue.runs.remote_run import drive
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.in_place import bring_run, describe_unchecked, opened_in_place
+from facevalue.runs.storage.mirror import mirror_run
+from facevalue.runs.storage.units import Job
+from facevalue.runs.storage.worker import LocalWorkers, UnitWorker
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
-from facevalue.runs.units import Job
 from facevalue.store import ranges
 from facevalue.store.files import ESTIMATES, RESPONSES_FOLDER
 from facevalue.store.objects import ListedObject, Objects

@@ -14,8 +14,8 @@ from facevalue.inspection.inspector import Inspector
 from facevalue.inspection.quantities import QUANTITIES
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, USUAL, PictureRule, read_verdicts
 from facevalue.runs.export import export
-from facevalue.runs.inspecting import InspectionOutcome, inspect_pictures, rewritten_sources
-from facevalue.runs.picture_acceptance import Inspections, apply_rules
+from facevalue.runs.own_pictures.acceptance import Inspections, apply_rules
+from facevalue.runs.own_pictures.inspection import InspectionOutcome, inspect_pictures, rewritten_sources
 from facevalue.runs.pictures import NOT_NAMED, load_shown
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored_run import StoredRun

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.runs import RunSettings, run
-from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.progress import Interrupts
 from facevalue.store import read_responses
 from tests.runs.tiny import TinyModel, fails, for_a_while, tiny_study
 

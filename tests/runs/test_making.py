@@ -22,9 +22,9 @@ from facevalue.errors import DataError, FaceValueError, ModelError, ModelSpecErr
 from facevalue.generators.base import GeneratedPicture, PictureGenerator, PictureRequest
 from facevalue.measures.definitions import rows_of
 from facevalue.protocol.making import PicturePlan
-from facevalue.runs.making import make
-from facevalue.runs.picture_records import stored_records
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
+from facevalue.runs.makings.records import stored_records
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_run import StoredRun
@@ -367,7 +367,7 @@ def test_a_disk_that_fills_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_stops_a_making_is_told_where_nothing_more_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from facevalue.runs import making
+    from facevalue.runs.makings import making
 
     def full(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))

@@ -10,9 +10,9 @@ import pytest
 from facevalue.errors import RunError, UnknownNameError
 from facevalue.generators.base import GeneratedPicture, PictureRequest
 from facevalue.protocol.picture_checks import failed_pictures
-from facevalue.runs.making import MakingOutcome, make
-from facevalue.runs.picture_records import stored_records
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import MakingOutcome, make
+from facevalue.runs.makings.preparation import prepare_making
+from facevalue.runs.makings.records import stored_records
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun
@@ -129,7 +129,7 @@ def test_an_edit_of_an_edit_that_came_out_as_before_stays(place: Path | str, tmp
 def test_a_kill_between_a_picture_and_its_edits_leaves_no_edit_of_another_picture(
     place: Path | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from facevalue.runs import making
+    from facevalue.runs.makings import making
 
     first = made(place, Maker())
     file_of(first, tmp_path, "f1").unlink()

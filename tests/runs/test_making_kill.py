@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.cli.status import StatusDocument, status
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.cli.actions.run_folders import StatusDocument, status
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun

@@ -13,8 +13,8 @@ from facevalue.generators.planted_editors import PlantedEditor
 from facevalue.generators.replay import ReplayedPictures
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.making_study import making_study, of_kinds, picture_kinds
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun

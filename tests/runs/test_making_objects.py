@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.made_list import made_pictures, run_folder
-from facevalue.runs.making import make
-from facevalue.runs.picture_records import named_records
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.made_list import made_pictures, run_folder
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
+from facevalue.runs.makings.records import named_records
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_run import StoredRun

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from facevalue.generators.base import GeneratedPicture, PictureRequest
-from facevalue.runs.making import make
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun

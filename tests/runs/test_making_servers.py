@@ -12,10 +12,10 @@ from facevalue.errors import ModelError
 from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.images_api import ImagesServer
 from facevalue.measures.definitions import rows_of
-from facevalue.runs.making import make
-from facevalue.runs.making_model import EarlierPictures, PictureModel
-from facevalue.runs.picture_records import stored_records
-from facevalue.runs.prepared_making import prepare_making
+from facevalue.runs.makings.generators import EarlierPictures, PictureModel
+from facevalue.runs.makings.making import make
+from facevalue.runs.makings.preparation import prepare_making
+from facevalue.runs.makings.records import stored_records
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.settings import RunSettings, RunSummary
 from facevalue.runs.stored_run import StoredRun

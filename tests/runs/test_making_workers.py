@@ -13,17 +13,17 @@ from facevalue.generators.base import GeneratorOptions
 from facevalue.generators.registry import kind_of
 from facevalue.models.base import ModelOptions
 from facevalue.protocol.settings import defaults
-from facevalue.runs.begin import job_of
-from facevalue.runs.making import MakingOutcome, made_by, make
-from facevalue.runs.making_model import MakingJob
-from facevalue.runs.picture_records import stored_records
-from facevalue.runs.prepared_making import PreparedMaking, prepare_making
+from facevalue.runs.makings.generators import MakingJob
+from facevalue.runs.makings.making import MakingOutcome, made_by, make
+from facevalue.runs.makings.preparation import PreparedMaking, prepare_making
+from facevalue.runs.makings.records import stored_records
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.remote_run import drive
+from facevalue.runs.runner import job_of
 from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Job, Lost, ModelFacts, Receipt, Unit
+from facevalue.runs.storage.worker import Came, UnitWorker
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.unit_worker import Came, UnitWorker
-from facevalue.runs.units import Job, Lost, ModelFacts, Receipt, Unit
 from facevalue.runs.verify import verify
 from facevalue.store.objects import Objects
 from facevalue.store.sight import Sight

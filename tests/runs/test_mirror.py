@@ -9,11 +9,11 @@ from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.mirror import copy_run, mirror_run
-from facevalue.runs.remote_run import drive
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.mirror import copy_run, mirror_run
+from facevalue.runs.storage.units import Job
+from facevalue.runs.storage.worker import LocalWorkers, UnitWorker
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker
-from facevalue.runs.units import Job
 from facevalue.runs.verify import verify
 from facevalue.store import read_manifest
 from facevalue.store.objects import Objects

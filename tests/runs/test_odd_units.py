@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
+from facevalue.runs.storage.worker import read_unit
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.unit_worker import read_unit
 from facevalue.runs.verify import verify
 from facevalue.store.objects import Objects
 from facevalue.store.remote import encoded, listed_units, read_run, unit_facts

@@ -11,8 +11,8 @@ import polars as pl
 from facevalue.annotations.review_cards import Packet
 from facevalue.annotations.review_page import order_cards
 from facevalue.protocol.picture_questions import PictureQuestions
-from facevalue.runs.picture_ratings import PictureSet
-from facevalue.runs.rated_pictures import DISTINGUISHABLE, MATCHED, RatedPictures
+from facevalue.runs.reviews.pictures import PictureSet
+from facevalue.runs.reviews.rated_pictures import DISTINGUISHABLE, MATCHED, RatedPictures
 from facevalue.untrusted_files import shipped
 from tests.reviews import Row, answers_in, filled, rows_of
 

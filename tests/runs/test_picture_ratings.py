@@ -12,8 +12,8 @@ import pytest
 from facevalue.annotations.review_cards import MOST_PICTURES, Packet, view
 from facevalue.errors import DataError
 from facevalue.protocol.picture_questions import USUAL, PictureQuestions
-from facevalue.runs.picture_ratings import PictureSet
-from facevalue.runs.rated_pictures import ALL_FINE, RatedPictures
+from facevalue.runs.reviews.pictures import PictureSet
+from facevalue.runs.reviews.rated_pictures import ALL_FINE, RatedPictures
 from facevalue.untrusted_files import shipped
 from tests.reviews import answers_in, filled, rows_of
 

@@ -21,7 +21,7 @@ from facevalue.models import load
 from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
-from facevalue.runs.power import Detection, detection
+from facevalue.runs.plan import Detection, detection
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.statistics.precision import Respondents, UnitSpread

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import RunError
-from facevalue.runs.ratings import FOLDER, keep, read_kept
+from facevalue.runs.reviews.outcomes import RATINGS_FOLDER, keep, read_kept
 
 RATINGS = pl.DataFrame(
     {
@@ -37,7 +37,7 @@ def test_ratings_are_kept_with_their_types_and_what_a_rater_gives_next_replaces_
 
 def test_ratings_kept_before_durations_were_are_read(tmp_path: Path) -> None:
     keep(tmp_path, RATINGS)
-    RATINGS.drop("duration").write_parquet(tmp_path / FOLDER / "ratings.parquet")
+    RATINGS.drop("duration").write_parquet(tmp_path / RATINGS_FOLDER / "ratings.parquet")
     found = read_kept(tmp_path)
     assert found is not None
     assert found.equals(RATINGS.with_columns(duration=pl.lit(None, pl.Float64)))
@@ -56,7 +56,7 @@ def test_ratings_kept_before_durations_were_are_read(tmp_path: Path) -> None:
 )
 def test_damaged_ratings_are_refused_and_can_be_given_again(tmp_path: Path, damaged: pl.DataFrame | None) -> None:
     keep(tmp_path, RATINGS)
-    path = tmp_path / FOLDER / "ratings.parquet"
+    path = tmp_path / RATINGS_FOLDER / "ratings.parquet"
     if damaged is None:
         path.write_bytes(path.read_bytes()[:-8])
     else:
@@ -71,7 +71,7 @@ def test_damaged_ratings_are_refused_and_can_be_given_again(tmp_path: Path, dama
 
 def test_ratings_that_somebody_changed_are_not_sealed_anew(tmp_path: Path) -> None:
     keep(tmp_path, RATINGS)
-    path = tmp_path / FOLDER / "ratings.parquet"
+    path = tmp_path / RATINGS_FOLDER / "ratings.parquet"
     seal = pl.read_parquet_metadata(path)["facevalue.sha256"]
     changed = RATINGS.with_columns(rating=pl.lit(1, pl.Int64))
     changed.write_parquet(path, metadata={"facevalue.sha256": seal})
@@ -83,7 +83,7 @@ def test_ratings_that_somebody_changed_are_not_sealed_anew(tmp_path: Path) -> No
 
 def test_no_flipped_bit_changes_a_rating(tmp_path: Path) -> None:
     keep(tmp_path, RATINGS)
-    path = tmp_path / FOLDER / "ratings.parquet"
+    path = tmp_path / RATINGS_FOLDER / "ratings.parquet"
     data, before = path.read_bytes(), read_kept(tmp_path)
     assert before is not None
     for at in range(4, len(data), max(len(data) // 120, 1)):

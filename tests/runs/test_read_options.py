@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.runs.read_options import options_read_alike
+from facevalue.runs.reviews.replies import options_read_alike
 from facevalue.runs.stored_run import StoredRun, answers
 
 

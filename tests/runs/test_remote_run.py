@@ -19,12 +19,12 @@ from facevalue.errors import ModelError, RunError
 from facevalue.measures.families import Preregistration
 from facevalue.models import load
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.remote_pictures import key_of
-from facevalue.runs.remote_run import drive
 from facevalue.runs.settings import RunSettings
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.mirror import key_of
+from facevalue.runs.storage.units import Job
+from facevalue.runs.storage.worker import LocalWorkers, UnitWorker, read_unit
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.unit_worker import LocalWorkers, UnitWorker, read_unit
-from facevalue.runs.units import Job
 from facevalue.store import lease
 from facevalue.store import objects as module
 from facevalue.store.objects import Objects

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from facevalue.runs.review_outcomes import SCHEMA, ReviewKey, reader_review
+from facevalue.runs.reviews.outcomes import SCHEMA, ReviewKey, reader_review
 
 
 def key_of(strata: dict[str, int], drawn: list[str]) -> ReviewKey:

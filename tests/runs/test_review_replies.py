@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from facevalue.runs.review_replies import ANSWER, FORM, NO_ANSWER, reply_packet
+from facevalue.runs.reviews.replies import ANSWER, FORM, NO_ANSWER, reply_packet
 from facevalue.runs.stored_run import StoredRun
 from tests.golden.cases import unpacked
 

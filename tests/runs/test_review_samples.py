@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from facevalue.runs.review_replies import MOST_STRATA, REST, STRATUM, StratifiedSample
+from facevalue.runs.reviews.replies import MOST_STRATA, REST, STRATUM, StratifiedSample
 
 
 def rows_of(kinds: dict[str, int]) -> pl.DataFrame:

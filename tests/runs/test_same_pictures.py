@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.report.checks import CardStatus, same_pictures
 from facevalue.report.collect import gather
+from facevalue.report.sections.checks import CardStatus, same_pictures
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.pictures import same_made, same_shown
 from facevalue.runs.stored_run import StoredRun

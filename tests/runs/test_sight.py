@@ -26,12 +26,12 @@ from facevalue.measures.instrument import (
 from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.collect import gather_report
-from facevalue.report.headline import HeadlineKind
 from facevalue.report.page_builder import build_page
 from facevalue.report.profile.page import profile_answer
 from facevalue.report.profile.profile import profile_of
-from facevalue.report.sight import STEP
-from facevalue.runs.comparison import compare_all
+from facevalue.report.sections.headline import HeadlineKind
+from facevalue.report.sections.missing import STEP
+from facevalue.runs.comparisons.comparison import compare_all
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings

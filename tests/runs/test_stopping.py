@@ -11,16 +11,15 @@ import polars as pl
 import pytest
 
 import facevalue as fv
-from facevalue.cli.status import status
+from facevalue.cli.actions.run_folders import status
 from facevalue.errors import RunError, SettingError
 from facevalue.measures.family_tests import AT_ANY_TIME
 from facevalue.measures.verdicts import Verdict
 from facevalue.models import load
-from facevalue.runs import RunSettings, SilentProgress, stopping
-from facevalue.runs.begin import begin
+from facevalue.runs import RunSettings, SilentProgress, settings
 from facevalue.runs.preparation import prepare
-from facevalue.runs.settings import RunSummary
-from facevalue.runs.stopping import Looks, StopRule
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import Looks, RunSummary, StopRule
 from facevalue.store import read_manifest, read_responses
 from facevalue.types import Question, Request, Response
 
@@ -31,8 +30,8 @@ MARGIN = "[margin]\nshift = 0.5\n"
 def few_looks() -> Iterator[None]:
     """Looks at a quarter and half of a run: each takes a second or two, however small the run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stopping, "_FIRST", 0.25)
-        patch.setattr(stopping, "_GROWTH", 2.0)
+        patch.setattr(settings, "_FIRST", 0.25)
+        patch.setattr(settings, "_GROWTH", 2.0)
         yield
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.design import Block, Design, Factor, units
 from facevalue.protocol.study import Study
 from facevalue.runs.settings import RunSettings
-from facevalue.runs.units import UnitPlan, answers_per_unit
+from facevalue.runs.storage.units import UnitPlan, answers_per_unit
 from facevalue.store.remote import KEY
 from facevalue.types import Sampling
 from tests.runs.tiny import TinySource, tiny_study

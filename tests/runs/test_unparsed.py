@@ -14,12 +14,12 @@ import facevalue as fv
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.answers.columns import parse_column
 from facevalue.protocol.study import Study
-from facevalue.runs.mirror import copy_run
 from facevalue.runs.reply_counts import UnparsedReplies, unparsed_of
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings, RunSummary
-from facevalue.runs.unit_worker import LocalWorkers
-from facevalue.runs.units import Unit
+from facevalue.runs.storage.mirror import copy_run
+from facevalue.runs.storage.units import Unit
+from facevalue.runs.storage.worker import LocalWorkers
 from facevalue.store import read_responses
 from facevalue.store.objects import Objects
 from facevalue.types import Request, Response, Status

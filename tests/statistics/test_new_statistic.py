@@ -7,7 +7,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.calibration.audits import p_values
-from facevalue.calibration.estimand_calibration import calibration_of
+from facevalue.calibration.repetitions import calibration_of
 from facevalue.errors import FaceValueError
 from facevalue.statistics import statistic
 from tests.cli.conftest import Command

@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import DataError
 from facevalue.models._pictures import picture
-from facevalue.report.pictures import smaller
+from facevalue.report.blocks.content import smaller
 from facevalue.stimuli.captions import Caption
 from facevalue.stimuli.decoding import picture_on_white
 from facevalue.stimuli.individuals import decode

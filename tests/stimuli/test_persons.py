@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.runs.manifest_check import check_manifest
+from facevalue.runs.own_pictures.manifest_check import check_manifest
 from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.persons import ListedPersons, persons_of

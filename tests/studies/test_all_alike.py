@@ -12,7 +12,7 @@ from facevalue.protocol.default_page import findings_of
 from facevalue.protocol.look import Of
 from facevalue.protocol.replies import choice, yes_or_no
 from facevalue.report.formatting import writing
-from facevalue.runs.compared_cells import comparable, signed_measures
+from facevalue.runs.comparisons.cells import comparable, signed_measures
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Gap
 from facevalue.statistics.sets import NO_PICTURE, Sets

@@ -13,8 +13,8 @@ from facevalue.design import Order
 from facevalue.models import load
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.protocol.study import Study
-from facevalue.report.checks import drift_card
 from facevalue.report.data import RunFacts
+from facevalue.report.sections.checks import drift_card
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.stored_run import StoredRun

@@ -14,7 +14,7 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.models.base import Capabilities
 from facevalue.protocol.study import Study
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import Doubts, ask
+from facevalue.runs.judgments import Doubts, ask
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.studies import STUDIES, protocol
 from facevalue.studies.declared import bbq_v

@@ -8,10 +8,10 @@ import pytest
 import facevalue as fv
 from facevalue.errors import FaceValueError
 from facevalue.report.collect import report
-from facevalue.runs import people
 from facevalue.runs.export import export
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judged_texts import ask
+from facevalue.runs.judgments import ask
+from facevalue.runs.reviews.replies import texts_of
 from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from facevalue.types import Question
@@ -36,7 +36,7 @@ def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path,
     assert study.plan().asked == 6 * 3 * 3 * 3
     folder = tmp_path / "run"
     fv.run(study, reply, folder)
-    doubts = people.texts_of(StoredRun.open(folder))
+    doubts = texts_of(StoredRun.open(folder))
     assert {doubt.text for doubt in doubts.texts} == {"honesty", "faith", "kindness", "order", "freedom"}
     ask(folder, list(doubts.texts), Judging(lambda prompt: "(d)" if '"order"' in prompt else "(a)"))
     opened = StoredRun.open(folder)

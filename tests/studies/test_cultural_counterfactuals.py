@@ -10,8 +10,8 @@ import pytest
 import facevalue as fv
 from facevalue.annotations.scorers import Scoring
 from facevalue.report.collect import report
-from facevalue.runs.annotation import annotate
 from facevalue.runs.joined_runs import estimate
+from facevalue.runs.judging import annotate
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text

@@ -11,7 +11,7 @@ from facevalue.errors import RunError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.uncertainty import terms_kept
-from facevalue.runs.course import Followed
+from facevalue.runs.joined_runs import Followed
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.view import cell as arithmetic
 from facevalue.view.cell import NOT_SUMS

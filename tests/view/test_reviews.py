@@ -12,9 +12,17 @@ from starlette.testclient import TestClient
 
 from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import order_cards
-from facevalue.cli.review import review as review_command
-from facevalue.runs.review import ReviewSettings, collect, keep_review, packet_for, write_review
-from facevalue.runs.review_desk import kept_key, kept_packet, raters_of
+from facevalue.cli.actions.readings import review as review_command
+from facevalue.runs.reviews.packets import (
+    ReviewSettings,
+    collect,
+    keep_review,
+    kept_key,
+    kept_packet,
+    packet_for,
+    raters_of,
+    write_review,
+)
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view.app import Viewer
 from facevalue.view.documents import plain

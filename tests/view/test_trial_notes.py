@@ -15,7 +15,7 @@ from facevalue.annotations.review_answers import seal_of
 from facevalue.errors import DataError
 from facevalue.protocol.picture_checks import SEAL, TABLE, sealed_verdicts
 from facevalue.runs.attention_maps import FOLDER, write_map
-from facevalue.runs.review import ReviewSettings, collect, packet_for, write_review
+from facevalue.runs.reviews.packets import ReviewSettings, collect, packet_for, write_review
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view import export
 from facevalue.view.answer_index import index_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import facevalue as fv
-from facevalue.cli.results import definition_lines, explain_measure
+from facevalue.cli.actions.results import definition_lines, explain_measure
 from facevalue.measures.definitions import Measure
 from facevalue.measures.instrument import DRIFT_MEASURES
 from facevalue.measures.missing_answers import MISSING_MEASURES

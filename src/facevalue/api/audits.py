@@ -1,4 +1,4 @@
-"""Audits from Python: all studies of a model within one budget."""
+"""Audits from Python: all studies of a model within one budget, and the pack that hands an audit on."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext
@@ -7,22 +7,23 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from facevalue.api.calls import own_model, place_of, progress_of
-from facevalue.api.rehearsals import rehearse
+from facevalue.api.calls import own_model, place_of, progress_of, stored_runs
 from facevalue.api.run import Run
-from facevalue.arguments import check_arguments, split_names
+from facevalue.api.study import rehearse
+from facevalue.arguments import check_arguments, checked_path, split_names
 from facevalue.errors import SettingError
 from facevalue.models.base import Model, checked_model
 from facevalue.models.registry import load
 from facevalue.report.audit_page import AuditReport, write_audit_report
-from facevalue.runs.audit import ModelAudit
-from facevalue.runs.audit_plan import AuditPlan, Prices, Rates
-from facevalue.runs.audit_settings import AuditConfig, AuditSettings, read_config
-from facevalue.runs.audit_studies import AuditWishes
-from facevalue.runs.begin import begin
+from facevalue.runs.audits.audit import ModelAudit
+from facevalue.runs.audits.folder import whole_runs_of
+from facevalue.runs.audits.plan import AuditPlan, Prices, Rates
+from facevalue.runs.audits.settings import AuditConfig, AuditSettings, read_config
+from facevalue.runs.audits.studies import AuditWishes
 from facevalue.runs.preparation import model_in_path
 from facevalue.runs.progress import Progress, silence_told
-from facevalue.runs.stopping import StopRule
+from facevalue.runs.runner import begin
+from facevalue.runs.settings import StopRule
 from facevalue.runs.stored_run import StoredRun
 from facevalue.types import Question
 
@@ -337,3 +338,49 @@ def _options(
         pilot=None if pilot is None else place_of(pilot),
         **values,
     )
+
+
+@check_arguments
+def pack(
+    *runs: Run | str | PathLike[str],
+    to: str | PathLike[str],
+    organization: str = "not stated",
+    limits: str | PathLike[str] | None = None,
+    baseline: Iterable[Run | str | PathLike[str]] = (),
+) -> Path:
+    """Pack everything that runs rest on: reports, estimates, settings, digests, in forms that others' tools read.
+
+    Parameters
+    ----------
+    runs:
+        Runs, or their folders; the folder of an audit stands for all its runs.
+    to:
+        A folder that is not there, is empty, or holds an earlier pack; or a .zip file.
+    organization:
+        Who asked, for forms that say so.
+    limits:
+        A file of limits that the runs are held against, as `gate` does; what becomes of each is packed, too.
+    baseline:
+        Runs or audits that changes are taken against.
+
+    Returns
+    -------
+    The folder or file. docs/how-to/pack.md says what is in it.
+
+    Raises
+    ------
+    RunError, SettingError
+        No run, one twice, or a place that cannot be used.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> fv.pack("runs/first", to="first.zip").name
+    'first.zip'
+    """
+    from facevalue.packing.contents import pack as write_pack  # noqa: PLC0415 - reports take a second to import
+
+    places: list[Path | str] = [run.stored.place if isinstance(run, Run) else fspath(run) for run in runs]
+    declared = None if limits is None else checked_path(limits)
+    compared = list(stored_runs(baseline, whole_runs_of))
+    return write_pack(places, checked_path(to), organization, declared, compared).place

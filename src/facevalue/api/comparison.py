@@ -24,10 +24,10 @@ from facevalue.report.profile.page import (
     profile_answer,
     write,
 )
-from facevalue.runs.audit_folder import describe_unasked, waiting_runs, whole_runs_of
-from facevalue.runs.comparison import FIRST, RunComparison, compare_all
-from facevalue.runs.trend import Trend, audits_below, runs_below
-from facevalue.runs.trend import trend as trend_of
+from facevalue.runs.audits.folder import describe_unasked, waiting_runs, whole_runs_of
+from facevalue.runs.comparisons.comparison import FIRST, RunComparison, compare_all
+from facevalue.runs.comparisons.trend import Trend, audits_below, runs_below
+from facevalue.runs.comparisons.trend import trend as trend_of
 
 # Gate in Python: runs held against limits.
 
@@ -124,7 +124,7 @@ def trend(
     waiting = describe_unasked(audit for folder in folders for audit in audits_below(folder))
     history = trend_of(list(stored_runs((first, *others), runs_below)), waiting)
     if page is not None:
-        from facevalue.report.trend_page import write_trend  # noqa: PLC0415 - templates take their time
+        from facevalue.report.comparison_page import write_trend  # noqa: PLC0415 - templates take their time
 
         write_trend(checked_path(page), history)
     return history

@@ -1,6 +1,7 @@
-"""Run: a run folder in Python."""
+"""Run: a run folder in Python, and the report that was written of it, as notebooks show it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +12,15 @@ from facevalue.api.study import Study
 from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import DataError, FaceValueError
 from facevalue.printable import html_table
+from facevalue.report.data import ReportData
+from facevalue.report.html import first_screen
+from facevalue.report.page_builder import build_page
 from facevalue.runs.export import wide_chunks
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.kept_estimates import are_kept
-from facevalue.runs.mirror import mirror_run
 from facevalue.runs.pictures import NO_PICTURE, load_shown
 from facevalue.runs.settings import RunSummary
+from facevalue.runs.storage.mirror import mirror_run
 from facevalue.runs.stored_run import StoredRun
 from facevalue.runs.verify import Sound, verify
 from facevalue.store.reader import count_replied
@@ -24,8 +28,6 @@ from facevalue.types import Image
 
 if TYPE_CHECKING:
     import altair
-
-    from facevalue.api.report import Report
 
 _AT_ONCE = 20_000
 """Requests of a run whose estimates are taken only to show it."""
@@ -223,7 +225,6 @@ class Run:
         >>> fv.open_run("runs/first").report("report.html").path.name
         'report.html'
         """
-        from facevalue.api.report import Report  # noqa: PLC0415 - templates are not needed to read a run
         from facevalue.report.collect import report  # noqa: PLC0415
 
         out = self.folder / "report.html" if path is None else checked_path(path)
@@ -307,7 +308,6 @@ class Run:
     def _first_screen(self) -> str:
         if self.stored.facts.counts.requests > _AT_ONCE and not are_kept(self.stored):
             return "<p><code>run.report()</code> takes the estimates and shows what they amount to.</p>"
-        from facevalue.api.report import frame_first_screen  # noqa: PLC0415 - templates are not needed to read a run
         from facevalue.report.collect import gather_report  # noqa: PLC0415
 
         try:
@@ -324,3 +324,54 @@ class Run:
         pairs: list[tuple[str, str | int]] = [("study", facts.study), ("model", self.model), ("answered", answered)]
         pairs += [("requests", counts.requests)]
         return pairs + ([("errors", counts.errors)] if counts.errors else [])
+
+
+_HEIGHT = 620  # pixels
+
+
+class Report(PathLike[str]):
+    """A report that was written: its path, and its first screen in a notebook. Made by `Run.report`.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> report = fv.open_run("runs/first").report("report.html")
+    >>> report
+    Report('report.html')
+    >>> report.path.stat().st_size > 10_000
+    True
+    """
+
+    def __init__(self, path: Path, data: ReportData) -> None:
+        self.path = path
+        """The HTML file, which needs no network."""
+        self._data = data
+
+    @property
+    def answer(self) -> str:
+        """Finding of the report, in the words of the first screen.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> fv.open_run("runs/first").report("report.html").answer.endswith(".")
+        True
+        """
+        return build_page(self._data).answer.sentence
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __repr__(self) -> str:
+        return f"Report({self.path.as_posix()!r})"
+
+    def _repr_html_(self) -> str:
+        return frame_first_screen(self._data)
+
+
+def frame_first_screen(data: ReportData) -> str:
+    """The first screen of a report in a frame, so that its style and the notebook's don't meet."""
+    page = escape(first_screen(data))
+    return (
+        f'<iframe srcdoc="{page}" sandbox title="First screen" style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
+    )

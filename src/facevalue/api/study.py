@@ -1,25 +1,47 @@
-"""Study: a protocol with its settings chosen."""
+"""Study: a protocol with its settings chosen, rehearsed where it is short, and shown in notebooks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from facevalue import studies
-from facevalue.api.rehearsals import rehearse
 from facevalue.arguments import check_arguments
-from facevalue.errors import UnknownNameError
+from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.models.base import IMAGE_TOKENS
+from facevalue.printable import html_table
 from facevalue.prompts.variants import Variant
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import to_setting_type
 from facevalue.protocol.variant_files import find_variants
 from facevalue.protocol.variants import add_interventions
+from facevalue.report.blocks.content import data_uri
 from facevalue.runs.plan import Plan
 from facevalue.runs.plan import plan as make_plan
+from facevalue.runs.requests import RequestBuilder
 from facevalue.store.files import ROOTS
 from facevalue.types import OptionValue
+
+if TYPE_CHECKING:
+    from facevalue.measures.families import Preregistration
+
+
+def rehearse(
+    protocol: Protocol, study: "compiled_study.Study", *, exact: bool = False, declared: "Preregistration | None" = None
+) -> None:
+    """Rehearse a declared study, as of `report.rehearsal.rehearse`.
+
+    One with `build=`, as the published ones, is not: even a few of its answers have so many estimates that it takes
+    seconds.
+    """
+    if protocol.build is None:
+        from facevalue.report import rehearsal  # noqa: PLC0415 - slow to import
+
+        rehearsal.rehearse(protocol, study, exact=exact, declared=declared)
 
 
 class Study:
@@ -164,7 +186,6 @@ class Study:
         return f"Study({', '.join([*facts, *(f'{name}={value!r}' for name, value in changed.items())])})"
 
     def _repr_html_(self) -> str:
-        from facevalue.api.study_html import study_html  # noqa: PLC0415 - pictures are not needed to choose a study
 
         return study_html(self.compiled)
 
@@ -212,3 +233,53 @@ def study(
             raise UnknownNameError(f"setting of {declared.name}", name, by_name)
     options = {name: to_setting_type(by_name[name], value) for name, value in settings.items()}
     return Study(declared, declared.study(options))
+
+
+_MOST, _HEIGHT = 4, 120  # pictures of a study, and their height in pixels
+_LONGEST = 600  # characters of a prompt
+_FACTORS = 3  # levels in a caption
+_NAMES, _CUE = ("image", "identity", "set", "path", "ordering", "block"), ("attribute", "variation")
+
+
+def study_html(study: compiled_study.Study) -> str:
+    """A study: its title, pictures from all over its design, its first question, and how much it asks."""
+    first = study.ask(study.design.trials([0]))[0]
+    cut = first.prompt if len(first.prompt) <= _LONGEST else f"{first.prompt[:_LONGEST]} ..."
+    note = f"<p><em>{escape(study.about.content_note)}</em></p>" if study.about.content_note else ""
+    figures = "".join(
+        f'<figure style="display:inline-block;margin:0 8px 0 0"><img src="{uri}" style="height:{_HEIGHT}px" '
+        f'alt="{escape(caption)}"><figcaption>{escape(caption)}</figcaption></figure>'
+        for caption, uri in _pictures(study)
+    )
+    size = f"{study.design.size:,} questions"
+    facts = {"requests": f"{size} x {study.repeats} seeds", "pictures": f"{study.manifest.height:,}"}
+    return (
+        f"<h4>{escape(study.about.title)}</h4>{note}{figures}"
+        f'<blockquote style="white-space:pre-wrap">{escape(cut)}</blockquote>{html_table(facts)}'
+    )
+
+
+def _pictures(study: compiled_study.Study) -> Iterator[tuple[str, str]]:
+    """Captions and data URIs of a few pictures; none of those that cannot be read."""
+    design = study.design
+    stimuli = np.unique(np.linspace(0, design.stimulus_offsets[-1] - 1, _MOST).astype(np.int64))
+    block = np.searchsorted(design.stimulus_offsets, stimuli, side="right") - 1
+    prompts = np.array([each_block.prompts for each_block in design.blocks], dtype=np.int64)
+    trials = design.offsets[block] + (stimuli - design.stimulus_offsets[block]) * prompts[block]
+    builder = RequestBuilder(study, exact=False)
+    try:
+        for _, _, stimulus in builder.stimuli(builder.chunk(trials, np.ones((trials.size, 1), dtype=np.bool_))):
+            for image in stimulus.load():
+                if uri := data_uri(image.data):
+                    yield _caption(study, stimulus.factors), uri
+    except FaceValueError:  # a run says what is wrong with a picture
+        return
+
+
+def _caption(study: compiled_study.Study, factors: Mapping[str, str | None]) -> str:
+    """Caption of a picture: its cue, or the levels of its factors."""
+    titles = study.about.titles
+    levels = {name: level for name, level in factors.items() if level and name not in _NAMES}
+    cue = levels.get("variation")
+    captioned = {"variation": cue} if cue else {name: levels[name] for name in levels if name not in _CUE}
+    return ", ".join(titles.get(name, {}).get(level, level) for name, level in list(captioned.items())[:_FACTORS])

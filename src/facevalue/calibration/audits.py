@@ -23,8 +23,8 @@ from facevalue.protocol.calibration import Calibration, Rival
 from facevalue.protocol.kept_answers import KeptAnswers, UnitNames
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
-from facevalue.runs.compare import compare_answers
-from facevalue.runs.compared_cells import RunAgreement
+from facevalue.runs.comparisons.cells import RunAgreement
+from facevalue.runs.comparisons.models import compare_answers
 from facevalue.statistics.breakdown import DIMENSION, GROUP, OTHER_GROUP
 from facevalue.statistics.rivals import SIDE, UNIT, VALUE, group_sides
 from facevalue.types import OptionValue

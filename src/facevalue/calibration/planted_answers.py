@@ -12,8 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.calibration import writing
-from facevalue.calibration.trials import AlikeRows, AuditTrials, ChoiceRows, Codes, Flags
+from facevalue.calibration.trials import (
+    AlikeRows,
+    AuditTrials,
+    ChoiceRows,
+    Codes,
+    Flags,
+    refusing,
+    reply_frame,
+    write_replies,
+)
 from facevalue.models._sim_pairs import ABSTAIN, RIGHT
 from facevalue.models._sim_text import RELUCTANCE
 
@@ -258,7 +266,7 @@ def replies(
     """Replies to all trials, as `Study.answer` reads them, with `planted score`: what a scorer says of a text."""
     audit = DrawnAudit(trials, condition, table, rng)
     frames = [_choose_options(audit, kind, exact) for kind in trials.kinds]
-    frames += [writing.replies(trials, audit, kind) for kind in trials.written]
+    frames += [write_replies(trials, audit, kind) for kind in trials.written]
     texts = pl.concat(frames).sort("row").drop("row")
     return pl.concat([trials.frame, texts], how="horizontal")
 
@@ -267,11 +275,9 @@ def _choose_options(audit: DrawnAudit, kind: ChoiceRows, exact: bool) -> pl.Data
     place, chance = audit.draw_choices(kind)
     if exact:
         probs = pl.Series(chance.astype(np.float32)).cast(pl.List(pl.Float32))
-        return writing.reply_frame(
-            kind.rows, pl.Series([None], dtype=pl.String).new_from_index(0, kind.rows.size), probs=probs
-        )
+        return reply_frame(kind.rows, pl.Series([None], dtype=pl.String).new_from_index(0, kind.rows.size), probs=probs)
     level = np.take_along_axis(kind.order, place[:, None], axis=1)[:, 0]
     level_names = np.array(kind.options)[level]
     favoured = {"_1": level_names == "1", "_2": level_names == "2"} if kind.sides else {"": level == 0}
     text = kind.texts.gather(kind.wording * len(kind.options) + place)
-    return writing.reply_frame(kind.rows, writing.refusing(text, audit.draw_refusals(kind.rows, favoured)))
+    return reply_frame(kind.rows, refusing(text, audit.draw_refusals(kind.rows, favoured)))

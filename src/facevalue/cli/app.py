@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 import click
 
 from facevalue import __version__
-from facevalue.cli.exits import Exit, exit_of
+from facevalue.cli.command import Exit, exit_of
 from facevalue.errors import FaceValueError, UnknownNameError
 from facevalue.printable import first_line, printable
 
@@ -109,7 +109,7 @@ GROUPS = {
         },
     ),
     "Begin": (
-        "begin",
+        "studies",
         {
             "studies": "List the studies.",
             "new": "Write a file to start your own study from.",
@@ -119,14 +119,14 @@ GROUPS = {
         },
     ),
     "Make pictures": (
-        "pictures",
+        "studies",
         {
             "make": "Make the pictures of a study to order.",
             "inspect-pictures": "Check what pictures show, and what their editor changed besides.",
         },
     ),
     "Ask a model": (
-        "ask",
+        "audits",
         {
             "run": "Ask a model; the same command resumes a run that was stopped.",
             "status": "Show how far a run is, and which process runs it.",
@@ -136,7 +136,7 @@ GROUPS = {
         },
     ),
     "Read what it said": (
-        "read",
+        "results",
         {
             "measure": "Estimate from a run's answers.",
             "report": "Write the report of one or several runs.",
@@ -151,7 +151,7 @@ GROUPS = {
         },
     ),
     "Have replies scored, sorted or rated": (
-        "rate",
+        "results",
         {
             "annotate": "Have a scorer score open replies, such as for hostility.",
             "judge": "Have a model sort texts that no rule sorts.",
@@ -159,7 +159,7 @@ GROUPS = {
         },
     ),
     "Check runs, papers and the instrument": (
-        "check",
+        "checks",
         {
             "gate": "Hold runs against limits, and exit with what became of them.",
             "verify": "Check that run folders hold what was written.",
@@ -168,7 +168,7 @@ GROUPS = {
         },
     ),
     "Pictures, corpora, installation, scripts": (
-        "tools",
+        "checks",
         {
             "scenes": "Check folders of scenes for people.",
             "corpus": "Count gender words beside occupations in a training corpus.",

@@ -1,14 +1,16 @@
-"""A command: options that are declared without importing what it does, and `--json`."""
+"""A command, with options that are declared without importing what it does, `--json` and exit statuses."""
 
 import inspect
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 
+from facevalue.errors import FaceValueError, ModelError, SettingError, UnknownNameError
+
 if TYPE_CHECKING:
-    from facevalue.cli.exits import Exit
     from facevalue.cli.output import Document, Output
 
 JSON = "as_json"
@@ -22,8 +24,8 @@ class Printing(click.Command):
     name:
         As typed.
     action:
-        "module:function" within `facevalue.cli`, imported when the command runs. The type that it returns, such as
-        `Output[PlanDocument]`, is the command's schema.
+        "module:function" within `facevalue.cli.actions`, imported when the command runs. The type that it returns,
+        such as `Output[PlanDocument]`, is the command's schema.
     params, help:
         As of `click.Command`. `help` may be a function where it takes imports.
     bound:
@@ -47,7 +49,7 @@ class Printing(click.Command):
     def action(self) -> "Callable[..., Output[Any]]":
         """Import what the command does."""
         module, _, function = self._action.partition(":")
-        implementation: Callable[..., Output[Any]] = getattr(import_module(f"facevalue.cli.{module}"), function)
+        implementation: Callable[..., Output[Any]] = getattr(import_module(f"facevalue.cli.actions.{module}"), function)
         return implementation
 
     def documents(self) -> "tuple[type[Document], ...]":
@@ -77,3 +79,37 @@ class Printing(click.Command):
 
         as_json = values.pop(JSON)
         return write(self.action()(*self._bound, **values), as_json=as_json)
+
+
+class Exit(IntEnum):
+    """Exit status of a command; docs/reference/command-line.md has the table."""
+
+    DONE = 0
+    """All was done, and nothing speaks against it."""
+    REFUSED = 1
+    """A check says no, nothing is measurable, or a file, run folder or installation cannot be used as it is."""
+    USAGE = 2
+    """The command line is wrong: an option, a name, or settings that do not go together."""
+    INCOMPLETE = 3
+    """Answers are missing: the model cannot be asked, requests failed, or a limit was reached."""
+    BEYOND = 3
+    """Of `gate`: something lies beyond its limit."""
+    UNDECIDED = 4
+    """Of `gate`: not measurable, or not enough data to tell; nothing lies beyond."""
+    INTERRUPTED = 130
+    """Ctrl-C or SIGTERM; the same command goes on."""
+    PIPE_CLOSED = 141
+    """The program that read the output ended first, as `head` does."""
+
+
+def exit_of(error: FaceValueError) -> Exit:
+    """Exit status of a command that ends with an error.
+
+    Examples
+    --------
+    >>> exit_of(SettingError("--root without --manifest")).name, exit_of(ModelError("no answer")).name
+    ('USAGE', 'INCOMPLETE')
+    """
+    if isinstance(error, UnknownNameError | SettingError):
+        return Exit.USAGE
+    return Exit.INCOMPLETE if isinstance(error, ModelError) else Exit.REFUSED

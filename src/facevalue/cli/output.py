@@ -14,7 +14,7 @@ import click
 from rich.table import Table as RichTable
 
 from facevalue import __version__
-from facevalue.cli.exits import Exit
+from facevalue.cli.command import Exit
 from facevalue.printable import finite, printable
 from facevalue.protocol.offers import OfferedTable
 

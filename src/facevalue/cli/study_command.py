@@ -12,7 +12,7 @@ from facevalue.cli.params import PATH_TEXT, NameList
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from facevalue.cli.exits import Exit
+    from facevalue.cli.command import Exit
     from facevalue.cli.output import Document
     from facevalue.protocol.settings import Setting
 

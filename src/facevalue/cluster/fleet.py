@@ -1,4 +1,4 @@
-"""Fleet of Ray actors: connects, starts and ends them, and says in a sentence what Ray says in a page."""
+"""Fleet of Ray actors, each a unit worker that ends once its driver is silent, and runs that begin on it."""
 
 import contextlib
 import os
@@ -8,13 +8,95 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from facevalue.cluster.actor import Actor
-from facevalue.cluster.settings import ClusterSettings
-from facevalue.cluster.workers import WorkerDied
+from facevalue import __version__
+from facevalue.cluster.workers import ClusterSettings, ClusterWorkers, WorkerDied
 from facevalue.errors import DependencyError, FaceValueError, RunError
+from facevalue.models.base import ModelOptions
+from facevalue.runs.makings.generators import MakingJob
+from facevalue.runs.makings.making import MakingOutcome, made_by
+from facevalue.runs.makings.preparation import PreparedMaking
+from facevalue.runs.preparation import Prepared
+from facevalue.runs.progress import Progress
+from facevalue.runs.runner import job_of
+from facevalue.runs.settings import RunSummary
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Job, ModelFacts, Receipt, Unit
+from facevalue.runs.storage.worker import Came, UnitWorker
+from facevalue.store.objects import Objects
+from facevalue.store.sight import Sight
+from facevalue.types import Response
+
+F = TypeVar("F", bound=Callable[..., Any])
+_PATIENCE = 1800.0
+"""Seconds after which a driver that says nothing counts as dead in turn; it may be reading what is stored."""
+
+
+def _meanwhile(method: F) -> F:
+    """Allow calls of a method while another works; Ray must know it where the class is defined."""
+    try:
+        import ray  # noqa: PLC0415 - an extra
+    except ImportError:
+        return method
+    grouped: F = ray.method(concurrency_group="signs")(method)
+    return grouped
+
+
+class Actor:
+    """Loads and works in one thread, gives signs of life in another."""
+
+    def __init__(self) -> None:
+        self._worker: UnitWorker | None = None
+        self._came = 0
+        self._heard = time.monotonic()
+
+    def hello(self) -> tuple[str, str]:
+        """Name of the worker's machine, and its version of FaceValue."""
+        return socket.gethostname(), __version__
+
+    def load(self, job: Job, silence: float, share: float) -> ModelFacts:
+        """Build study and model; `share` is of what all workers may ask a server a minute."""
+        threading.Thread(target=self._watch, args=(max(_PATIENCE, 5 * silence),), daemon=True).start()
+        self._worker = UnitWorker(job)
+        self._worker.share(share)
+        return self._worker.facts()
+
+    def sight(self) -> Sight:
+        """Ask about pictures made on the spot."""
+        assert self._worker is not None
+        return self._worker.sight()
+
+    def work(self, unit: Unit) -> Receipt:
+        """Ask and store a unit."""
+        assert self._worker is not None
+        self._came = 0
+        return self._worker.work(unit, self._count)
+
+    @_meanwhile
+    def beat(self, share: float) -> int:
+        """Answers to the present unit so far."""
+        self._heard = time.monotonic()
+        if self._worker is not None:
+            self._worker.share(share)
+        return self._came
+
+    @_meanwhile
+    def stop(self) -> None:
+        """Stop making requests."""
+        if self._worker is not None:
+            self._worker.stop()
+
+    def _count(self, response: Response) -> None:
+        self._came += 1
+
+    def _watch(self, patience: float) -> None:
+        """End the process once nobody asks after it: Ray has not noticed that its driver is gone."""
+        while time.monotonic() - self._heard < patience:
+            time.sleep(1)
+        os._exit(1)
+
 
 _CONNECT = 10.0  # seconds; Ray itself tries for five minutes
 _NOT_THERE = "No Ray cluster answers at {}: start one ('ray start --head' there), or check the address."
@@ -167,3 +249,64 @@ def _to_death_error(text: str) -> Exception:
 
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+
+
+_ON_GPUS = ("hf/", "vllm/", "diffusers/")
+
+
+def begin_on_cluster(
+    prepared: Prepared,
+    model: str,
+    options: ModelOptions,
+    cluster: ClusterSettings,
+    progress: Progress,
+    making: MakingJob | None = None,
+) -> RunSummary:
+    """Run what was prepared on a cluster, or go on with it; `making`: who makes pictures, of a run that makes them."""
+    objects = Objects.at(str(prepared.folder), make=True)
+    ray = connect_cluster(cluster.address)
+    try:
+        fleet = RayFleet(ray, cluster, _gpus(cluster, model, options, has=RayFleet.gpus_of(ray)))
+
+        def workers(_: Came) -> ClusterWorkers:
+            job = job_of(prepared, model, options, making)
+            return ClusterWorkers(fleet, job, cluster, fleet.size(), progress.note)
+
+        return drive(prepared.study, prepared.settings, objects, workers, progress)
+    finally:
+        ray.shutdown()
+
+
+def make_on_cluster(
+    prepared: PreparedMaking,
+    making: MakingJob,
+    cluster: ClusterSettings,
+    progress: Progress,
+    *,
+    digests: bool,
+    again: Sequence[str] = (),
+) -> MakingOutcome:
+    """Have a cluster make what is not there yet, and list what is, as `runs.making.make` does in this process.
+
+    Raises
+    ------
+    SettingError
+        It needs what lies on this machine.
+    ModelError
+        A worker cannot load who makes the pictures, or that one cannot make or edit what is wanted.
+    """
+    prepared = prepared.of_kinds(*making.kinds)
+    making.check(prepared.run.study)
+
+    def ask() -> RunSummary:
+        return begin_on_cluster(prepared.run, making.name, ModelOptions(), cluster, progress, making)
+
+    return made_by(prepared, ask, progress, digests=digests, again=again)
+
+
+def _gpus(cluster: ClusterSettings, model: str, options: ModelOptions, has: float) -> float:
+    """GPUs of a worker."""
+    if cluster.gpus is not None:
+        return cluster.gpus
+    is_on_gpu = any(name.startswith(_ON_GPUS) for name in model.split(" + "))
+    return float(options.tensor_parallel or 1) if has and is_on_gpu else 0.0

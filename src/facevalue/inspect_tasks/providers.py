@@ -20,7 +20,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from facevalue.errors import DataError, FaceValueError, ModelError
-from facevalue.inspect_tasks.parts import REQUEST
+from facevalue.inspect_tasks.tasks import REQUEST
 from facevalue.models import Model, load
 from facevalue.models.inspect.replies import PROBS
 from facevalue.types import Image, Question, Request, Response, Sampling, Status, Stimulus

@@ -20,9 +20,8 @@ import PIL.Image
 import polars as pl
 
 from facevalue.errors import DataError, DependencyError, ModelError
-from facevalue.inspection.expectation import Expectation
-from facevalue.inspection.per_picture import PerPicture
-from facevalue.inspection.views import Box, PictureView
+from facevalue.inspection.quantities import Expectation
+from facevalue.inspection.views import Box, PerPicture, PictureView
 from facevalue.models._recorded_answers import digest
 from facevalue.parquet import read_table
 from facevalue.printable import first_line

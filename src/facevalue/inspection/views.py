@@ -1,8 +1,9 @@
-"""Pictures as an inspector works on them: decoded once, and small enough that all quantities are cheap."""
+"""Pictures as an inspector works on them, decoded once, and outputs of models that are kept by picture."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from scipy import ndimage
 
 from facevalue.models._pictures import picture
 from facevalue.stimuli.cielab import Floats, lab
-from facevalue.stimuli.images import content_hash
+from facevalue.stimuli.images import Kept, content_hash
 from facevalue.types import Image
 
 # What a picture alone tells of its quality: whether it is sharp, and whether there is anything in it.
@@ -156,3 +157,23 @@ def of_places(marks: npt.NDArray[np.bool_], shape: tuple[int, int]) -> npt.NDArr
     width, height = shape
     rows, columns = np.arange(height) * PLACES // height, np.arange(width) * PLACES // width
     return marks[np.ix_(rows, columns)]
+
+
+V = TypeVar("V")
+_MOST = 4096  # pictures
+
+
+class PerPicture(Generic[V]):
+    """Outputs of a model for pictures, each computed once as long as it is remembered."""
+
+    def __init__(self, ask: Callable[[PictureView], V]) -> None:
+        self._ask = ask
+        self._outputs: Kept[str, tuple[V]] = Kept(_MOST)
+
+    def __call__(self, view: PictureView) -> V:
+        """Return the model's output for a picture."""
+        output = self._outputs.get(view.digest)
+        if output is None:
+            output = (self._ask(view),)
+            self._outputs.put(view.digest, output, 1)
+        return output[0]

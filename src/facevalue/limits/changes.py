@@ -11,8 +11,8 @@ from facevalue.measures.definitions import Measure, change_of, value_by_measure
 from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.offers import CellComparison
-from facevalue.runs.compare import check_comparable, compare_answers, kept_answers
-from facevalue.runs.comparison import MODEL, differing_settings, models_note
+from facevalue.runs.comparisons.comparison import MODEL, differing_settings, models_note
+from facevalue.runs.comparisons.models import check_comparable, compare_answers, kept_answers
 from facevalue.runs.requests import stimulus_columns
 from facevalue.runs.stored_run import StoredRun
 

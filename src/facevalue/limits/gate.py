@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
-from facevalue.limits.limits_file import DeclaredLimit
-from facevalue.limits.selection import findings_decided, select_estimates, why_untested
+from facevalue.limits.limits_file import DeclaredLimit, findings_decided, select_estimates, why_untested
 from facevalue.limits.wording import reasons
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
@@ -23,7 +22,7 @@ from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.paired_changes import degrees_of_freedom
 from facevalue.measures.pairs import to_array
 from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCells, Verdict, decide_limits
-from facevalue.runs.audit_folder import WaitingRun
+from facevalue.runs.audits.folder import WaitingRun
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.stored_run import ReplyTally, StoredRun

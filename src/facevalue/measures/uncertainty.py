@@ -338,7 +338,7 @@ class Estimates:
     p:
         P-value of a two-sided test that agrees with the interval: below .05 exactly where it leaves out what is tested.
     terms:
-        What each is made of, unit by unit; None unless that is kept (`measures.terms`).
+        What each is made of, unit by unit; None unless that is kept (`terms_kept`).
     q, p_least, p_paper:
         P-value adjusted by a test's own correction, smallest one that the test could have given, and that of the
         paper's own test.

@@ -19,25 +19,28 @@ import polars as pl
 
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, RunError, SettingError
-from facevalue.limits.formats import as_junit, as_markdown
 from facevalue.limits.gate import Gate, gate
 from facevalue.limits.limits_file import read_limits
-from facevalue.limits.wording import summary
-from facevalue.packing.cyclonedx import cyclonedx
-from facevalue.packing.every_eval_ever import every_eval_ever
-from facevalue.packing.hugging_face import FILE as CRATE
-from facevalue.packing.hugging_face import card_section, eval_results, model_index, write_crate
-from facevalue.packing.impact import impact_table
+from facevalue.limits.wording import as_junit, as_markdown, summary
+from facevalue.packing.formats import (
+    CRATE,
+    card_section,
+    cyclonedx,
+    eval_results,
+    every_eval_ever,
+    impact_table,
+    model_index,
+    write_crate,
+)
 from facevalue.packing.packed_runs import PackedRun, gather, record_without_places
-from facevalue.packing.sealing import SUMS, sums
-from facevalue.packing.zip_layout import check_name
+from facevalue.packing.sealing import SUMS, check_name, sums
 from facevalue.parquet import parquet_bytes
 from facevalue.places import folder_or_url
 from facevalue.report.html import as_json, render
 from facevalue.report.profile import profile_of
 from facevalue.report.profile.page import profile_tables
 from facevalue.report.profile.page import render as render_profile
-from facevalue.runs.audit_folder import (
+from facevalue.runs.audits.folder import (
     AUDIT,
     AuditRecord,
     describe_unasked,
@@ -47,8 +50,7 @@ from facevalue.runs.audit_folder import (
     runs_of,
     waiting_studies,
 )
-from facevalue.runs.croissant import ListFile
-from facevalue.runs.data_statement import data_statement
+from facevalue.runs.makings.data_statement import ListFile, data_statement
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import PREREGISTRATION, write_whole
 from facevalue.untrusted_files import to_toml

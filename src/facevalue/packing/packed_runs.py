@@ -18,7 +18,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.packing.sealing import sha256_of
 from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
-from facevalue.runs.audit_folder import AuditRecord
+from facevalue.runs.audits.folder import AuditRecord
 from facevalue.runs.joined_runs import short_names
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pseudonyms import Pseudonyms

@@ -13,6 +13,7 @@ import tomli_w
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.places import is_study_file
+from facevalue.printable import drawing_command
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
@@ -29,7 +30,6 @@ from facevalue.protocol.stimuli import Listed
 from facevalue.protocol.text_files import with_texts
 from facevalue.protocol.toml_tables import TomlTable, lines_of
 from facevalue.protocol.variant_files import declared_variants
-from facevalue.shell_commands import drawing_command
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.statistic import parameters_of, registered_statistics, statistic_class, statistic_of
 from facevalue.store.files import LISTS, ROOTS

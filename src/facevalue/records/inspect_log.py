@@ -17,6 +17,7 @@ from facevalue.models._chat import ServerReply, without_cut_thinking
 from facevalue.models._recorded_answers import digest
 from facevalue.models.inspect.providers import AskedModel
 from facevalue.models.inspect.replies import PROBS, reply_of, text_said
+from facevalue.printable import without_secrets
 from facevalue.records.base import (
     Fact,
     Key,
@@ -28,7 +29,6 @@ from facevalue.records.base import (
     milliseconds,
     text_of,
 )
-from facevalue.redaction import without_secrets
 from facevalue.servers.refusals import is_refusal
 from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Status

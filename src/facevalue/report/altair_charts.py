@@ -12,7 +12,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.report.blocks.view import View, page_view
 from facevalue.report.formatting import writing
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
 from facevalue.runs.stored_run import StoredRun
 

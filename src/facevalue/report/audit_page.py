@@ -15,18 +15,18 @@ from facevalue.printable import finite
 from facevalue.protocol.study import LeftOut, by_reason
 from facevalue.report import formatting
 from facevalue.report.collect import report
-from facevalue.report.findings import upper
-from facevalue.report.first_screen import facts_of
-from facevalue.report.headline import HeadlineKind
 from facevalue.report.html import render_template, thumbnails, verdict_class
 from facevalue.report.page_builder import Built, build_page
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import head, profile_tables
 from facevalue.report.profile.page import profile_answer as sentences_of
-from facevalue.runs.audit_folder import RUNS, AuditRecord
-from facevalue.runs.audit_plan import budget_of
-from facevalue.runs.mirror import REPORT, publish_file
-from facevalue.runs.stopping import requests_saved
+from facevalue.report.sections.findings import upper
+from facevalue.report.sections.first_screen import facts_of
+from facevalue.report.sections.headline import HeadlineKind
+from facevalue.runs.audits.folder import RUNS, AuditRecord
+from facevalue.runs.audits.plan import budget_of
+from facevalue.runs.settings import requests_saved
+from facevalue.runs.storage.mirror import REPORT, publish_file
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import write_placed, write_whole
 

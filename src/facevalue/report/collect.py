@@ -1,4 +1,4 @@
-"""Collection of what a report shows from run folders: facts, estimates, examples behind the strongest findings."""
+"""Collection of what a report shows from run folders: facts, estimates, examples, statements for people."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,17 +12,16 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue import __version__
-from facevalue.errors import FaceValueError
+from facevalue.annotations.review_cards import item_id
+from facevalue.errors import DataError, FaceValueError
 from facevalue.models.cached_tokens import cached_share
 from facevalue.parquet import read_table
 from facevalue.printable import printable
+from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.making_study import MAKING, TEXTS, asked_pictures
 from facevalue.protocol.offers import Demo
 from facevalue.protocol.study import Study
 from facevalue.records.model import MISMATCHED
-from facevalue.report.answer import answer_of_page
-from facevalue.report.blocks.as_json import page_json
-from facevalue.report.checks import AUDIT
 from facevalue.report.data import (
     Album,
     AnyExample,
@@ -34,23 +33,25 @@ from facevalue.report.data import (
     SelfCheckFacts,
     StudyFacts,
 )
-from facevalue.report.findings import PageComparisons
+from facevalue.report.first_question import question_of, questions
 from facevalue.report.formatting import Titles
-from facevalue.report.headline import HeadlineKind, page_of
 from facevalue.report.html import write, write_json
-from facevalue.report.page_builder import build_page
-from facevalue.report.stored import examples, view_of
-from facevalue.report.stored.first_question import question_of, questions
-from facevalue.runs.failures import quote_line
+from facevalue.report.page_builder import build_page, page_json
+from facevalue.report.sections.answer import answer_of_page
+from facevalue.report.sections.checks import AUDIT
+from facevalue.report.sections.findings import LeadComparison, PageComparisons, findings, row
+from facevalue.report.sections.headline import HeadlineKind, page_of
+from facevalue.report.stored_answers import examples, view_of
+from facevalue.runs.comparisons.model_differences import ModelDifferences, answer, model_differences
 from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.model_differences import ModelDifferences, answer, model_differences
-from facevalue.runs.picture_ratings import with_ratings
 from facevalue.runs.pictures import COMPARED, SAME
 from facevalue.runs.reply_counts import counts_by_model
-from facevalue.runs.review_outcomes import reviewed_findings, reviewed_reading
+from facevalue.runs.requests import quote_line
+from facevalue.runs.reviews.outcomes import reviewed_findings, reviewed_reading
+from facevalue.runs.reviews.pictures import with_ratings
+from facevalue.runs.storage.units import run_numbers
 from facevalue.runs.stored_run import ReplyTally, StoredRun
-from facevalue.runs.units import run_numbers
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.persons import persons_of
 from facevalue.store.files import STIMULI as MANIFEST
@@ -376,3 +377,34 @@ def report(
     if data is not None:
         write_json(data, gathered_report.data)
     return gathered_report
+
+
+def found_statements(runs: Sequence[StoredRun]) -> pl.DataFrame:
+    """Associations that were found, the strongest first: `item`, `statement`.
+
+    Raises
+    ------
+    DataError
+        Nothing was found.
+    """
+    comparisons = build_page(gather_report(runs).data).comparisons
+    found_of = [
+        finding for model in comparisons.view.numbers.plain
+        for finding in findings([*comparisons.of_model(model), *comparisons.without_answer(model)])
+    ]  # fmt: skip
+    statements = list(dict.fromkeys(_found_statement(comparison, e) for comparison, e in found_of))
+    if not statements:
+        raise DataError("No difference was found in this run: there is no association to judge.")
+    items = [item_id("f", (statement,)) for statement in statements]
+    return pl.DataFrame({"item": items, "statement": statements})
+
+
+def _found_statement(comparison: LeadComparison, e: Estimate) -> str:
+    """A finding without how far and how sure."""
+    form = comparison.lead.moved[(e.value or 0.0) < 0]
+    more = {"row": row(comparison.lead, comparison.view, e)}
+    if comparison.lead.even is not None:
+        more["even"] = comparison.lead.even(comparison.view, e)
+    for sized in (" by {size}", " {size}", "{size} ", "{size}"):
+        form = form.replace(sized, "")
+    return f"{comparison.subject(e)}, {comparison.view.said(form, e, more)}"

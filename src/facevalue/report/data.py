@@ -12,9 +12,9 @@ from facevalue.protocol.offers import Demo
 from facevalue.protocol.page import Page
 from facevalue.protocol.study import Study
 from facevalue.report.formatting import word_pattern
-from facevalue.runs.model_differences import ModelDifferences
+from facevalue.runs.comparisons.model_differences import ModelDifferences
 from facevalue.runs.reply_counts import ReplyCounts
-from facevalue.runs.review_outcomes import ReviewedReading
+from facevalue.runs.reviews.outcomes import ReviewedReading
 from facevalue.stimuli.base import Kind
 from facevalue.types import Sampling, sampling_sent
 

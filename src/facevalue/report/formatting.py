@@ -11,8 +11,8 @@ from facevalue.measures.caveats import add_caveat
 from facevalue.measures.definitions import APART, SHARES, Measure
 from facevalue.measures.intervals import IntervalKind
 from facevalue.measures.verdicts import Verdict
+from facevalue.printable import names_secret, without_password
 from facevalue.protocol.lookup import CROSSED, Estimate
-from facevalue.redaction import names_secret, without_password
 from facevalue.store.files import PLACES
 
 # Sentences of replies in which a marked word stands.

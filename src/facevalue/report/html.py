@@ -22,7 +22,6 @@ from facevalue.measures.intervals import describe_method
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.report import formatting
-from facevalue.report.blocks.as_json import page_json
 from facevalue.report.blocks.content import (
     Bars,
     Content,
@@ -37,15 +36,15 @@ from facevalue.report.blocks.content import (
     TableContent,
     TableHead,
     TextContent,
+    data_uri,
 )
-from facevalue.report.checks import Card, CardStatus, kind_cautions, planted_bias_card
-from facevalue.report.compared_table import HEADS, table_rows
 from facevalue.report.data import ReportData
-from facevalue.report.first_screen import facts_of, in_a_line
 from facevalue.report.formatting import keep_on_line
-from facevalue.report.headline import Headline, HeadlineKind
-from facevalue.report.page_builder import build_page
-from facevalue.report.pictures import data_uri
+from facevalue.report.page_builder import build_page, page_json
+from facevalue.report.sections.checks import Card, CardStatus, kind_cautions, planted_bias_card
+from facevalue.report.sections.findings import HEADS, table_rows
+from facevalue.report.sections.first_screen import facts_of, in_a_line
+from facevalue.report.sections.headline import Headline, HeadlineKind
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import write_whole
 

@@ -17,15 +17,14 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page
 from facevalue.report import formatting
-from facevalue.report.answer import answer_of_page, unanswered_headline
 from facevalue.report.blocks.view import page_view
-from facevalue.report.cards import warnings
-from facevalue.report.changes import change_lines
-from facevalue.report.compared_table import HEADS, table_rows
-from facevalue.report.findings import LeadComparison, PageComparisons, row
 from facevalue.report.formatting import DASH, count, interval, number, page_interval, share_of_chance, writing
-from facevalue.report.headline import SHORT, HeadlineKind, page_of, verdict_of
-from facevalue.report.judgment_basis import declared_families, margin_lines
+from facevalue.report.sections.answer import answer_of_page, unanswered_headline
+from facevalue.report.sections.cards import warnings
+from facevalue.report.sections.differences import change_lines
+from facevalue.report.sections.findings import HEADS, LeadComparison, PageComparisons, row, table_rows
+from facevalue.report.sections.headline import SHORT, HeadlineKind, page_of, verdict_of
+from facevalue.report.sections.judgment_basis import declared_families, margin_lines
 from facevalue.runs.reply_counts import ReplyCounts
 
 # Ranking of the strongest comparisons as a table, as wide as the terminal allows.

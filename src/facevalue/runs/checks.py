@@ -11,7 +11,7 @@ from facevalue.models.base import Capabilities, Expecting, Model, Selective
 from facevalue.parquet import read_table
 from facevalue.printable import quote
 from facevalue.protocol.study import Study
-from facevalue.runs.completion import Completion
+from facevalue.runs.open_requests import Completion
 from facevalue.runs.requests import Index, RequestBuilder, TrialNumbers, stimulus_columns
 from facevalue.stimuli.faults import PicturesError
 from facevalue.store.files import STIMULI

@@ -1,18 +1,110 @@
-"""Runs of one model that ask different parts of a study, such as one paradigm each, put together."""
+"""Runs put together: parts of a study, several studies and models, and their course while answers pass by."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from facevalue.design import units
 from facevalue.errors import RunError
+from facevalue.hashing import question_hash
+from facevalue.printable import shell_command
+from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.study import Study
-from facevalue.runs.course import Followed
-from facevalue.runs.judged_texts import read_judgments
-from facevalue.runs.judged_words import judged_by
-from facevalue.runs.stored_run import ReplyTally, StoredRun, rebuilt
-from facevalue.shell_commands import shell_command
+from facevalue.runs.judgments import judged_by, read_judgments
+from facevalue.runs.reply_counts import counts_by_model
+from facevalue.runs.requests import stimulus_columns
+from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun, answers, rebuilt
+from facevalue.stimuli.pair_source import TEXT
 from facevalue.store.files import LISTS, ROOTS
+from facevalue.store.sight import Sight
+
+if TYPE_CHECKING:
+    from facevalue.measures.definitions import Measure
+    from facevalue.measures.instrument import Course, PictureDependence
+    from facevalue.measures.missing_answers import MissingAnswers
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Course, missing answers and signs of sight of the runs of a model."""
+
+    course: "Course"
+    missing: "MissingAnswers"
+    pictures: "PictureDependence | None"
+    """Answers to the same texts beside different pictures; None where it is no question if the model sees."""
+    sight: Sight
+    """What was known of that before the runs."""
+
+    @classmethod
+    def of(cls, runs: Sequence[StoredRun]) -> "Followed":
+        """Return both for runs of which no answer has been seen yet."""
+        from facevalue.measures.instrument import Course, PictureDependence  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        study = runs[0].study
+        prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]
+        questions = dict.fromkeys(axis.columns()[0].name for axis in prompts)
+        sights = [run.facts.sight for run in runs if run.facts.sight is not None]
+        sight = max(sights, key=lambda of_run: (of_run.right, of_run.tokens or 0.0), default=None)
+        return cls(
+            Course(study.watched.followed, list(questions)),
+            MissingAnswers(study.watched.missing_by),
+            None if sight is None else PictureDependence(study.watched.followed),
+            sight or Sight(),
+        )
+
+    def passing(self, run: StoredRun, tally: ReplyTally, run_number: int = 0) -> Iterator[pl.DataFrame]:
+        """A run's answers, looked at as they pass."""
+        design, together = run.study.design, run.study.asked_together
+        more = () if self.pictures is None else ("prompt_tokens", SAID)
+        for chunk in answers(run, tally, ("at", *more)):
+            unit = units(design, together, chunk["trial"].to_numpy().astype(np.int64))
+            self.course.take(chunk, unit, run_number)
+            self.missing.take(chunk, unit)
+            if self.pictures is not None:
+                self._look(self.pictures, run, chunk.with_columns(unit.hash(2 * run_number).alias("(unit)")))
+            yield chunk.drop("at", *more)
+
+    def _look(self, pictures: "PictureDependence", run: StoredRun, chunk: pl.DataFrame) -> None:
+        """Look at some of the answers of a chunk, with what the model was told and whether it was shown anything."""
+        study = run.study
+        numbers = study.design.stimulus_numbers(chunk["trial"].to_numpy().astype(np.int64))
+        rows = pictures.thinned(chunk.with_columns(pl.Series("(stimulus)", numbers.astype(np.int64))))
+        frame = study.design.trials(rows["trial"].to_numpy().astype(np.int64))
+        questions = study.ask(frame)
+        distinct = {id(question): question for question in questions}  # equal ones are mostly one object
+        codes = {identity: question_hash(question) for identity, question in distinct.items()}
+        bare = pl.lit(value=False)
+        if "shown" in frame.columns:
+            bare |= pl.col("shown").cast(pl.String).eq_missing(TEXT)
+        if FACTOR in frame.columns:
+            taken = [variant.name for variant in study.changes.variants if variant.picture == "none"]
+            bare |= pl.col(FACTOR).cast(pl.String).is_in(taken).fill_null(value=False)
+        texts = pl.Series("(text)", [codes[id(question)] for question in questions], pl.UInt64)
+        rows = rows.with_columns(texts, frame.select("trial", bare.alias("(bare)"))["(bare)"])
+        pictures.take(rows, [name for name in stimulus_columns(study) if name in rows.columns])
+
+    def unseen(self, study: str) -> bool:
+        """Return whether nothing shows that the model sees the pictures."""
+        from facevalue.measures.instrument import sightless  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        if self.pictures is None:
+            return False
+        counts = self.sight.asked, self.sight.right
+        return bool(sightless(self.pictures.estimates(study, "", counts, self.sight.tokens)))
+
+    def estimates(self, study: str, model: str) -> list[pl.DataFrame]:
+        """Drift, missing answers by group and prompt, signs of sight."""
+        out = [self.course.estimates(study, model), self.missing.estimates(study, model)]
+        if self.pictures is not None:
+            counts = self.sight.asked, self.sight.right
+            out.append(self.pictures.estimates(study, model, counts, self.sight.tokens))
+        return out
+
 
 # Names of models for people: their own, without a server's address or a file's folders, and no two alike.
 
@@ -268,3 +360,112 @@ def estimate(
     any_time, lead = any(run.facts.stop_when for run in runs), first.study.estimates.lead
     judged = judge(estimates, first.measures, first.declared_of(estimates), margins, lead, any_time=any_time)
     return judged, tallies
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """Runs of one study, of one or several models or parts, with the estimates of each.
+
+    Attributes
+    ----------
+    runs:
+        The runs, those of a model together.
+    estimates:
+        Estimates of each run, with the verdicts of its own page.
+    tallies:
+        Counts of the replies of each run.
+    """
+
+    runs: tuple[StoredRun, ...]
+    estimates: tuple[pl.DataFrame, ...]
+    tallies: tuple[ReplyTally, ...]
+
+    @property
+    def study(self) -> Study:
+        """The study, with the settings of all parts."""
+        return study_of(self.runs)
+
+    @property
+    def measures(self) -> "tuple[Measure, ...]":
+        """Definitions of what is in the estimates."""
+        return self.runs[0].measures
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that were asked."""
+        return tuple(dict.fromkeys(run.model for run in self.runs))
+
+    @property
+    def unmeasured_models(self) -> tuple[str, ...]:
+        """Models without a valid answer."""
+        valid = {run.model for run, tally in zip(self.runs, self.tallies, strict=True) if tally.valid}
+        return tuple(model for model in self.models if model not in valid)
+
+    @property
+    def unanswered_models(self) -> Mapping[str, str]:
+        """Reasons why the study is not answered, by models that were not asked all of it or cannot be read."""
+        tallies = {str(run.folder): tally for run, tally in zip(self.runs, self.tallies, strict=True)}
+        reasons = ((model, counts.why_not_answered) for model, counts in counts_by_model(self.runs, tallies).items())
+        return {model: reason for model, reason in reasons if reason}
+
+    def stack_estimates(self) -> pl.DataFrame:
+        """The estimates of all runs as one table."""
+        from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        return stack_estimates(list(self.estimates))
+
+    def judge_estimates(self, shares: pl.DataFrame) -> pl.DataFrame:
+        """The estimates of all runs with the verdicts that hold at the level of a whole audit.
+
+        `shares`: families of this study with the share of alpha of each (`measures.multitest.audit_families`).
+        """
+        from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        tables = []
+        for run, table in zip(self.runs, self.estimates, strict=True):
+            declared, any_time = run.declared_of(table), bool(run.facts.stop_when)
+            tables.append(judge(table, run.measures, declared, shares=shares, any_time=any_time))
+        return stack_estimates(tables)
+
+
+def profile_runs(runs: Sequence[StoredRun]) -> list[StudyRuns]:
+    """Read or take the estimates of runs, by study.
+
+    Estimates that a run's folder keeps are read, and else taken and kept, each run by itself.
+
+    Raises
+    ------
+    RunError
+        No run; the same run twice; runs of one study that were not asked the same, or of one model and part; a run
+        without any answer; no valid answer in any of them.
+    """
+    if not runs:
+        raise RunError("There is no run to make a profile of.")
+    if (again := repeated(runs)) is not None:
+        raise RunError(f"{again.place} is named twice: a profile counts each run once.")
+    out = [_estimate_study(of_study) for of_study in by_study(runs).values()]
+    if not any(tally.valid for study in out for tally in study.tallies):
+        raise RunError("None of these runs has a valid answer: there is nothing to make a profile of.")
+    return out
+
+
+def _estimate_study(runs: Sequence[StoredRun]) -> StudyRuns:
+    """The runs of one study with their estimates, each run's by itself."""
+    from facevalue.runs.kept_estimates import take_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    versions = {run.facts.study_version for run in runs}
+    if len(versions) > 1:
+        raise RunError(
+            f"{runs[0].study.name} was asked in versions {' and '.join(map(str, sorted(versions)))}: what they find is "
+            "not set side by side."
+        )
+    ordered = [run for of_model in by_model(runs).values() for run in of_model]
+    tables, tallies = [], []
+    for run in ordered:
+        estimates, tally = take_estimates([run])
+        if not tally[str(run.folder)].asked:
+            raise RunError(f"{run.place} has no answers yet: give its `facevalue run` again, or leave it out.")
+        tables.append(estimates)
+        tallies.append(tally[str(run.folder)])
+    return StudyRuns(tuple(ordered), tuple(tables), tuple(tallies))

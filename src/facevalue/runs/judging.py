@@ -1,17 +1,21 @@
-"""Judging of a run: its texts that no rule sorts, or the words that set its groups apart, put to a model."""
+"""Judging and scoring of a run's replies by a model or a scorer."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from facevalue.annotations.group_lists import GroupWords
+from facevalue.annotations.scorers import Scorer
+from facevalue.annotations.scores import read
+from facevalue.annotations.scoring import ScoringOutcome, score_texts
 from facevalue.answers.sorting import Judge, Sorting
-from facevalue.errors import DataError
+from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judges import (
@@ -29,12 +33,23 @@ from facevalue.measures.judges import (
 from facevalue.models.base import Model
 from facevalue.protocol.offers import JudgedWords
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
-from facevalue.protocol.study import Study
-from facevalue.runs.judged_texts import AGAIN, Doubt, Doubts, JudgingOutcome, Judgments, ask, read_judgments
-from facevalue.runs.judged_words import WordsOutcome, ask_words, judged_by
+from facevalue.protocol.study import Scored, Study
+from facevalue.runs.judgments import (
+    AGAIN,
+    Doubt,
+    Doubts,
+    JudgingOutcome,
+    Judgments,
+    WordsOutcome,
+    ask,
+    ask_words,
+    judged_by,
+    read_judgments,
+)
 from facevalue.runs.kept_estimates import take_estimates
-from facevalue.runs.people import read_people, sample_texts, table_of, texts_of
-from facevalue.runs.stored_run import StoredRun, answers
+from facevalue.runs.progress import Meter, Progress, Snapshot
+from facevalue.runs.reviews.replies import read_people, sample_texts, table_of, texts_of
+from facevalue.runs.stored_run import StoredRun, answers, rebuilt
 from facevalue.studies.offers import lacking
 
 # Estimates of a run's judge: its agreement with people, what people alone say, and its bias by group words.
@@ -282,3 +297,135 @@ def _judged_lists(run: StoredRun, offer: JudgedWords, load: Loading) -> JudgedLi
     invented = sum(len(flagged.invented) for flagged in flags)
     requests = len(lists) * times - outcome.before
     return JudgedLists(len(lists), words, times, judging.name, requests, outcome, stereotypes, invented)
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+_TAKEN = ("judge", "judged-words", "people", "ratings")
+"""What lies in `annotations` beside scores."""
+PROMPT = "prompt"
+
+
+class ScoredRun(NamedTuple):
+    """Outcome of having a scorer score the replies of a run.
+
+    Attributes
+    ----------
+    scorer, name:
+        The scorer, and what its scores are called.
+    outcome:
+        How many texts were scored now and before.
+    missing:
+        Texts without a score, by the reason.
+    moved:
+        Of each label the largest shift that the words of a group alone make: label, group, shift, low, high.
+    """
+
+    scorer: str
+    name: str
+    outcome: ScoringOutcome
+    missing: Mapping[str, int]
+    moved: pl.DataFrame
+
+
+def annotate_with(
+    run: StoredRun, load: Callable[[], Scorer], progress: Progress, name: str = "", prompts: Sequence[str] = ()
+) -> ScoredRun:
+    """Have a scorer, which is loaded and closed here, score the replies of a run; see `annotate`.
+
+    Raises
+    ------
+    DataError
+        The run holds nothing that a scorer reads.
+    """
+    folder = run.folder
+    if run.study.reading.scored is None:
+        noun = run.study.extras.annotate
+        if not noun:
+            raise DataError(f"{folder}: {lacking(run.study.name, 'annotate', 'replies that a scorer reads')}")
+        raise DataError(f"{folder} ({run.study.name}) has no {noun}; a scorer reads these, and nothing else.")
+    scorer = load()
+    try:
+        called = checked_name(name or scorer.called)
+        outcome = annotate(run, scorer, progress, called, prompts)
+    finally:
+        scorer.close()
+    (scores,) = (scores for scores in read(folder) if scores.name == called)
+    from facevalue.measures.judges import audit_of_run, largest_shift  # noqa: PLC0415 - scipy.stats takes a second to import
+
+    moved = largest_shift(audit_of_run(scores, run.study.reading.scored.groups))
+    columns = ("label", "group", "shift", "low", "high")
+    return ScoredRun(scorer.name, called, outcome, scores.reasons, moved.select(columns))
+
+
+def annotate(
+    run: StoredRun, scorer: Scorer, progress: Progress, name: str = "", prompts: Sequence[str] = ()
+) -> ScoringOutcome:
+    """Score the replies of a run that have no scores by this scorer yet.
+
+    Parameters
+    ----------
+    run:
+        An opened run.
+    scorer:
+        Who scores.
+    progress:
+        Where to report to.
+    name:
+        What the scores are called; the scorer's own name for them by default.
+    prompts:
+        Replies to these prompts alone; all by default.
+    """
+    plain = rebuilt(replace(run, scores=()), run.facts.options)
+    scored = plain.reading.scored
+    if scored is None:
+        raise DataError(f"{run.folder} ({plain.name}) has no replies that a scorer reads.")
+    checked_name(name or scorer.called)
+    open_replies = scored.read & (
+        pl.col(PROMPT).cast(pl.String).is_in(_prompts(plain, scored, prompts)) if prompts else True
+    )
+
+    def texts() -> Iterator[pl.Series]:
+        from facevalue.measures.judges import audit_texts  # noqa: PLC0415 - scipy.stats takes a second to import
+
+        yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
+        for chunk in answers(replace(run, study=plain), columns=()):
+            replies = chunk.filter(open_replies)
+            yield from (replies[name] for name in scored.texts)
+
+    meter, begun = Meter(), False
+
+    def show_progress(now: ScoringOutcome) -> None:
+        nonlocal begun
+        if not begun:
+            progress.start(0, now.texts - now.before)
+            begun = True
+        tried, total = now.done + now.unasked, now.texts - now.before
+        rate = meter.rate(tried)
+        left = (total - tried) / rate if rate else None
+        progress.update(Snapshot(tried, total, rate, left, 0, 0, None, tried, now.failed, now.unasked))
+
+    try:
+        return score_texts(run.folder, scorer, texts, name, show_progress)
+    finally:
+        progress.finish(None)
+
+
+def checked_name(name: str) -> str:
+    """A name for scores, which is that of their folder."""
+    if not _NAME.fullmatch(name) or name in _TAKEN:
+        raise SettingError(
+            f"Scores cannot be called {name[:80]!r}: give them a --name of letters, digits, '.', '_' and '-', and "
+            f"not {' or '.join(_TAKEN)}."
+        )
+    return name
+
+
+def _prompts(study: Study, scored: Scored, prompts: Sequence[str]) -> list[str]:
+    """Prompts, checked: the replies to them are read."""
+    firsts = [int(start) + at for start, block in zip(study.design.offsets, study.design.blocks, strict=False)
+              for at in range(block.prompts)]  # fmt: skip
+    names = study.design.trials(firsts).filter(scored.read)[PROMPT].cast(pl.String).unique(maintain_order=True)
+    for prompt in prompts:
+        if prompt not in names:
+            raise UnknownNameError("prompt with open replies", prompt, names)
+    return list(prompts)

@@ -23,7 +23,7 @@ from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.protocol import picture_checks
 from facevalue.protocol.study import Study
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.mirror import place_of
+from facevalue.runs.storage.mirror import place_of
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.files import (
     ESTIMATES,

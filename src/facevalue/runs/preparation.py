@@ -14,9 +14,8 @@ from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan
 from facevalue.runs.requests import TrialNumbers
-from facevalue.runs.settings import RunSettings
+from facevalue.runs.settings import RunSettings, check_rule
 from facevalue.runs.sight import REQUESTS
-from facevalue.runs.stopping import check_rule
 from facevalue.runs.stored_run import checked_name
 from facevalue.store.lease import RunLock
 from facevalue.store.objects import checked_url

@@ -9,8 +9,8 @@ import polars as pl
 
 from facevalue.answers import NA
 from facevalue.protocol.study import Study
-from facevalue.runs.completion import missing_reasons
-from facevalue.runs.failures import quote_line
+from facevalue.runs.open_requests import missing_reasons
+from facevalue.runs.requests import quote_line
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.thinking import after_thinking
 from facevalue.types import Option, Question

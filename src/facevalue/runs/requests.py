@@ -1,8 +1,10 @@
-"""Requests of trials: what is shown and asked, and their hashes."""
+"""Requests of trials: what is shown and asked, their hashes, and what to do about those that failed."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,9 @@ import numpy.typing as npt
 from facevalue.design import mix
 from facevalue.errors import DataError
 from facevalue.hashing import Hashes, combined_hash, conditions_hash, question_hash, stimulus_hash
+from facevalue.printable import printable
 from facevalue.protocol.study import Study
+from facevalue.store.reader import commonest_failure
 from facevalue.types import Question, Response, Stimulus
 
 # Trial numbers of a run in ascending order, as a range if possible.
@@ -230,3 +234,37 @@ def stimulus_columns(study: Study) -> list[str]:
         names.update(dict.fromkeys(block.constants))
         names.update(dict.fromkeys(column.name for axis in block.stimulus for column in axis.columns()))
     return list(names)
+
+
+_MOST = 300  # characters of an error that are quoted: run folders may come from strangers
+
+
+def quote_line(text: str, most: int = _MOST) -> str:
+    """An error, or another text of strangers, as a quotation of one line of so many characters."""
+    line = " ".join(printable(text[: 4 * most]).split())
+    return f"“{line if len(line) <= most and len(text) <= 4 * most else line[: most - 1] + '…'}”"
+
+
+AGAIN = "`facevalue run` asks them again."
+"""What is to be done about requests that failed."""
+_REJECTED = re.compile(r"HTTP 4(?!01|02|04|08|13|29)\d\d\b")
+"""Errors by which a server may decline to answer: not those of keys, money, addresses, sizes and rates."""
+_DECLINED = "If that is how it declines to answer, give words of it with --refusal-words: then they count as refusals."
+
+
+def failures(failed: int, requests: int, error: str, again: str = AGAIN) -> str:
+    """Sentence on the requests that failed: their number, the most frequent error, and what to do about it.
+
+    Examples
+    --------
+    >>> failures(3, 4, "HTTP 503")
+    '3 of 4 requests failed (75.0%), most often with “HTTP 503”. `facevalue run` asks them again.'
+    """
+    often = f", most often with {quote_line(error)}" if error else ""
+    hint = f" {_DECLINED}" if _REJECTED.match(error) else ""
+    return f"{failed:,} of {requests:,} requests failed ({failed / requests:.1%}){often}. {again}{hint}"
+
+
+def failures_of(folder: Path, failed: int, requests: int) -> str:
+    """The sentence on failed requests of a run folder."""
+    return failures(failed, requests, commonest_failure(folder))

@@ -1,12 +1,15 @@
-"""Progress for people: a bar in a terminal, plain lines elsewhere."""
+"""Progress for people: a bar in a terminal, plain lines elsewhere, one changing line in notebooks."""
 
+import sys
 import time
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn
+from rich.progress import Progress as RichBar
 
-from facevalue.runs.progress import Snapshot
+from facevalue.runs.progress import Progress, Snapshot
 from facevalue.runs.settings import RunSummary
 from facevalue.terminal import terminal
 
@@ -18,7 +21,7 @@ class RichProgress:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or terminal(stderr=True)
-        self._bar: Progress | None = None
+        self._bar: RichBar | None = None
         self._task = TaskID(0)
         self._printed = 0.0
         self._last: Snapshot | None = None
@@ -29,7 +32,7 @@ class RichProgress:
             self.note(f"{done:,} of {total:,} requests are stored already.")
         self._printed = time.monotonic()
         if self._console.is_terminal:
-            self._bar = Progress(
+            self._bar = RichBar(
                 SpinnerColumn(),
                 BarColumn(bar_width=24),
                 TextColumn("{task.description}", markup=False),
@@ -132,3 +135,44 @@ def short(count: int) -> str:
     if count < 1_000:
         return str(count)
     return f"{count / 1e6:.3g}M" if count >= 999_500 else f"{count / 1e3:.3g}k"
+
+
+_BAR = 24
+
+
+def progress() -> Progress:
+    """Progress for people wherever they are: `NotebookProgress` in Jupyter, `RichProgress` elsewhere."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return NotebookProgress() if hasattr(shell, "kernel") else RichProgress()
+
+
+class NotebookProgress:
+    """Reports below the cell, as plain text that Jupyter replaces."""
+
+    def __init__(self) -> None:
+        from IPython.display import display  # noqa: PLC0415 - there in notebooks alone
+
+        self._display = display
+        self._line: Any = None
+
+    def start(self, done: int, total: int) -> None:
+        """Show the line."""
+        self._line = self._display({"text/plain": f"{done:,}/{total:,}"}, raw=True, display_id=True)
+
+    def update(self, now: Snapshot) -> None:
+        """Change the line."""
+        full = round(_BAR * now.done / now.total) if now.total else _BAR
+        self._change(f"{'█' * full}{'░' * (_BAR - full)} {progress_line(now)}")
+
+    def note(self, message: str) -> None:
+        """Add a line."""
+        self._display({"text/plain": message}, raw=True)
+
+    def finish(self, summary: RunSummary | None) -> None:
+        """Say where things stand; an exception leaves the line as it was."""
+        if summary is not None:
+            self._change(conclusion_line(summary))
+
+    def _change(self, text: str) -> None:
+        if self._line is not None:
+            self._line.update({"text/plain": text}, raw=True)

@@ -1,4 +1,4 @@
-"""Runner: asks a model what a folder does not hold yet, and stores what it says."""
+"""Runner: asks a model what a run does not hold yet and stores what it says, in a folder or object storage."""
 
 import hashlib
 import logging
@@ -15,27 +15,29 @@ import polars as pl
 from facevalue.checked_replies import ReplyCheck
 from facevalue.design import Order
 from facevalue.errors import RunError
-from facevalue.models.base import Finding, Holding, Model, Noting, checked_facts
+from facevalue.models.base import Finding, Holding, Model, ModelOptions, Noting, checked_facts
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
-from facevalue.runs.audit_folder import check_no_audit
+from facevalue.runs.audits.folder import check_no_audit
 from facevalue.runs.checks import check_images, check_limits, check_stimuli_table, check_unchanged
-from facevalue.runs.completion import Completion, missing_reasons
-from facevalue.runs.interrupts import Interrupts
-from facevalue.runs.progress import Progress, SilentProgress, silence_told
+from facevalue.runs.makings.generators import MakingJob
+from facevalue.runs.open_requests import Completion, RequestStream, missing_reasons
+from facevalue.runs.preparation import Prepared
+from facevalue.runs.progress import Interrupts, Progress, SilentProgress, silence_told
 from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, unparsed_of
 from facevalue.runs.requests import RequestBuilder, TrialNumbers
-from facevalue.runs.run_facts import asked_run, facts_of_model, table_of
 from facevalue.runs.session import RunSession, SessionCounts, check_same_run
-from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.settings import RunSettings, RunSummary, asked_run, facts_of_model, table_of
 from facevalue.runs.sight import look, new_sight, sight_of_run
+from facevalue.runs.storage.driver import drive
+from facevalue.runs.storage.units import Fact, Job
+from facevalue.runs.storage.worker import Came, LocalWorkers, UnitWorker
 from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.stream import RequestStream
-from facevalue.runs.units import Fact
 from facevalue.store.files import LISTS, MANIFEST, PREREGISTRATION, ROOTS, STIMULI, make_folder, write_whole
 from facevalue.store.journal import recover
 from facevalue.store.lease import RunLock
 from facevalue.store.manifest import Counts, RunManifest, read_manifest, versions, write_manifest
+from facevalue.store.objects import Objects
 from facevalue.store.reader import count_drawn
 from facevalue.store.shards import check_stimuli, shard_paths
 from facevalue.store.sight import Sight
@@ -282,3 +284,35 @@ class _FolderSession(RunSession):
             f"{replies:,} of {self._requests:,} replies were drawn, as over 1% of their probability could not be read: "
             f"'facevalue export {self._folder} --out replies.csv' shows which (no probabilities, and why)."
         )
+
+
+def begin(prepared: Prepared, model: Model, progress: Progress) -> RunSummary:
+    """Run what was prepared on a model, or go on with it; the model is not closed."""
+    study, settings = prepared.study, prepared.settings
+    if not isinstance(prepared.folder, str):
+        return run(study, model, prepared.folder, settings, progress)
+    objects = Objects.at(prepared.folder, make=True)
+    return drive(study, settings, objects, partial(_single_worker, prepared, model, objects), progress)
+
+
+def job_of(prepared: Prepared, model: str, options: ModelOptions, making: MakingJob | None = None) -> Job:
+    """Job for workers of a run in object storage; `making`: that of a run that makes pictures."""
+    study, settings = prepared.study, prepared.settings
+    return Job(
+        url=str(prepared.folder),
+        study=study.name,
+        options=study.options,
+        model=model,
+        model_options=options,
+        exact=settings.exact,
+        sample=settings.sample,
+        seed=settings.seed,
+        check=settings.check,
+        watched=settings.max_invalid is None,
+        making=making,
+    )
+
+
+def _single_worker(prepared: Prepared, model: Model, objects: Objects, came: Came) -> LocalWorkers:
+    """The one worker of this process."""
+    return LocalWorkers(UnitWorker(job_of(prepared, model.name, ModelOptions()), prepared.study, model, objects), came)

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 from facevalue.errors import FaceValueError, RunError
 from facevalue.models.cached_tokens import COUNTS, cached_share
 from facevalue.protocol.study import Study
-from facevalue.runs.interrupts import Interrupts
 from facevalue.runs.pictures import COMPARED, SAME, same_shown
-from facevalue.runs.progress import Meter, Progress, Snapshot, silence_told
+from facevalue.runs.progress import Interrupts, Meter, Progress, Snapshot, silence_told
 from facevalue.runs.reply_counts import ENOUGH, LOOKED_AT, MOST, UnparsedReplies
 from facevalue.runs.rich_progress import conclusion_line
-from facevalue.runs.run_facts import other_server, utc_now
-from facevalue.runs.settings import RunSettings, RunSummary
+from facevalue.runs.settings import Looks, RunSettings, RunSummary, other_server, utc_now
 from facevalue.runs.sight import said_of
-from facevalue.runs.stopping import Looks
-from facevalue.runs.units import Fact, Receipt
+from facevalue.runs.storage.units import Fact, Receipt
 from facevalue.store.manifest import Counts, RunManifest, Session, differences
 from facevalue.store.remote import UnitFacts
 from facevalue.store.sight import Sight

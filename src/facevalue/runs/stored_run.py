@@ -22,11 +22,10 @@ from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
-from facevalue.runs.audit_folder import check_one_run
-from facevalue.runs.failures import failures_of
-from facevalue.runs.judged_texts import stored_judge
-from facevalue.runs.mirror import mirror_run
-from facevalue.runs.remote_pictures import own_folder, own_roots, pictures_at
+from facevalue.runs.audits.folder import check_one_run
+from facevalue.runs.judgments import stored_judge
+from facevalue.runs.requests import failures_of
+from facevalue.runs.storage.mirror import mirror_run, own_folder, own_roots, pictures_at
 from facevalue.store import RunManifest, scan_responses
 from facevalue.store.files import PICTURES, PREREGISTRATION
 from facevalue.store.journal import store_left_over

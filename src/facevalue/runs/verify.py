@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from facevalue.errors import RunError
 from facevalue.parquet import read_table
-from facevalue.runs.picture_records import faulty_pictures
+from facevalue.runs.makings.records import faulty_pictures
 from facevalue.runs.stored_run import StoredRun, answers, describe_bad_rows, odd_rows
 from facevalue.store.shards import inspect, shard_paths
 from facevalue.studies import MAKING

@@ -15,8 +15,7 @@ from functools import cache
 import certifi
 
 from facevalue.errors import ModelError
-from facevalue.printable import printable
-from facevalue.redaction import without_key
+from facevalue.printable import printable, without_key
 from facevalue.servers.connections import JSON, MAX_BODY, BrokenReplyError, Connections, RawReply, UnreachableError
 from facevalue.servers.refusals import is_refusal
 

@@ -20,8 +20,7 @@ from filelock import FileLock
 from facevalue.addresses import is_this_machine, number_of, split_address
 from facevalue.errors import DependencyError, RunError, SettingError
 from facevalue.places import SCHEMES
-from facevalue.printable import printable
-from facevalue.redaction import without_key
+from facevalue.printable import printable, without_key
 from facevalue.store.files import make_folder
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from facevalue.errors import UnknownNameError
 from facevalue.printable import short
 from facevalue.report.comparison_page import shorten_text
 from facevalue.report.formatting import Titles
-from facevalue.runs.read_options import options_read_alike
 from facevalue.runs.reply_counts import reply_text
+from facevalue.runs.reviews.replies import options_read_alike
 from facevalue.runs.stored_run import StoredRun
 from facevalue.thinking import remove_thinking
 from facevalue.types import Question

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from facevalue.errors import DataError, FaceValueError, SettingError, UnknownNameError
-from facevalue.runs.interrupts import Interrupts
+from facevalue.runs.progress import Interrupts
 from facevalue.untrusted_files import to_json as to_object
 from facevalue.view.background import NotYetError
 from facevalue.view.documents import document, to_json

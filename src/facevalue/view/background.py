@@ -14,8 +14,8 @@ from polars.exceptions import PanicException
 
 from facevalue.errors import DataError, FaceValueError, RunError
 from facevalue.forks import end_with_parent
-from facevalue.runs.in_place import bring_run
-from facevalue.runs.remote_pictures import own_folder
+from facevalue.runs.storage.in_place import bring_run
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.shards import checked, shard_paths
 

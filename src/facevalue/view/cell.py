@@ -17,8 +17,8 @@ from facevalue.protocol.lookup import Estimate
 from facevalue.report import formatting
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import DASH, number
-from facevalue.report.headline import MEANINGS, verdict_of
-from facevalue.runs.answer_flips import prompt_columns
+from facevalue.report.sections.headline import MEANINGS, verdict_of
+from facevalue.runs.comparisons.answer_flips import prompt_columns
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view.answer_index import index_of
 from facevalue.view.background import NotYetError

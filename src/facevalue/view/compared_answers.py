@@ -12,7 +12,7 @@ from facevalue.errors import DataError, SettingError
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.report.comparison_page import flip_sentences, shorten_text
-from facevalue.runs.answer_flips import AnswerSide, compared_answers
+from facevalue.runs.comparisons.answer_flips import AnswerSide, compared_answers
 from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words

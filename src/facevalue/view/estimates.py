@@ -15,7 +15,7 @@ from facevalue.protocol.lookup import Estimate, rows_to_estimates
 from facevalue.report import charts
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import label_of, share_of_chance, tick
-from facevalue.report.headline import SHORT, verdict_of
+from facevalue.report.sections.headline import SHORT, verdict_of
 from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 

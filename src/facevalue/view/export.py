@@ -17,15 +17,15 @@ import pyarrow.parquet as pq
 
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url
+from facevalue.printable import shell_command
 from facevalue.protocol.variants import ConditionStimuli
 from facevalue.report.formatting import quantity
 from facevalue.runs.attention_maps import trials_with_maps
 from facevalue.runs.pseudonyms import LEFT_OUT, Pseudonyms
-from facevalue.runs.remote_pictures import own_folder
 from facevalue.runs.reply_counts import reply_text
-from facevalue.runs.shown_pictures import PICTURES
+from facevalue.runs.reviews.pictures import PICTURES
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
-from facevalue.shell_commands import shell_command
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import public_images

@@ -12,13 +12,13 @@ from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.look import Of
-from facevalue.report.checks import kind_cautions
-from facevalue.report.findings import upper
-from facevalue.report.first_screen import facts_of
 from facevalue.report.formatting import number
 from facevalue.report.html import cautions_of, verdict_class
-from facevalue.runs.in_place import describe_unchecked
+from facevalue.report.sections.checks import kind_cautions
+from facevalue.report.sections.findings import upper
+from facevalue.report.sections.first_screen import facts_of
 from facevalue.runs.joined_runs import names_for_people
+from facevalue.runs.storage.in_place import describe_unchecked
 from facevalue.store.reader import collected, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status

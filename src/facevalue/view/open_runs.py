@@ -14,10 +14,10 @@ from facevalue.report.blocks.view import View
 from facevalue.report.collect import collect_report
 from facevalue.report.data import ReportData
 from facevalue.report.formatting import Titles
-from facevalue.report.headline import page_of
 from facevalue.report.page_builder import PageAnswer, page_answer
-from facevalue.runs.in_place import bring_run, opened_in_place
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.kept_estimates import keep, read_kept, read_kept_estimates
+from facevalue.runs.storage.in_place import bring_run, opened_in_place
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.store.manifest import read_manifest
 from facevalue.store.ranges import is_in_place, release

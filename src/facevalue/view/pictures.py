@@ -12,10 +12,10 @@ import polars as pl
 from PIL import Image, UnidentifiedImageError
 
 from facevalue.errors import DataError
+from facevalue.report.blocks.content import smaller
 from facevalue.report.collect import asked_first
 from facevalue.report.data import AskedQuestion
 from facevalue.report.formatting import Titles
-from facevalue.report.pictures import smaller
 from facevalue.runs.attention_maps import maps_of
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.requests import RequestBuilder, stimulus_columns

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from facevalue.errors import DataError
 from facevalue.protocol.lookup import Condition
 from facevalue.report.profile import profile_of
-from facevalue.report.profile.cells import ProfileCell, QuestionColumn
+from facevalue.report.profile.cells import SIGNS, GroupRow, ProfileCell, QuestionColumn, Square, SquareMark, columns_of
 from facevalue.report.profile.page import POOLED, level_sentence, profile_answer
 from facevalue.report.profile.profile import Profile
-from facevalue.report.profile.squares import SIGNS, GroupRow, Square, SquareMark, columns_of
 from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.estimates import key_of
 from facevalue.view.open_runs import OpenedRuns

@@ -8,24 +8,28 @@ from typing import Any
 from facevalue.annotations.review_cards import is_check
 from facevalue.annotations.review_page import ReviewPage, review_page
 from facevalue.errors import DataError, FaceValueError, SettingError
-from facevalue.printable import short
-from facevalue.report.found_statements import found_statements
-from facevalue.runs.review import SAMPLE, TASKS, ReviewSettings, collect, keep_review, packet_for
-from facevalue.runs.review_desk import (
+from facevalue.printable import shell_command, short
+from facevalue.report.collect import found_statements
+from facevalue.runs.reviews.outcomes import ReviewKey
+from facevalue.runs.reviews.packets import (
+    SAMPLE,
+    TASKS,
     RaterAnswers,
+    ReviewSettings,
     answers_of,
     check_open,
     close_to,
+    collect,
     is_closed,
+    keep_review,
     kept_key,
     kept_keys,
     kept_packet,
+    packet_for,
     raters_of,
     save_answers,
 )
-from facevalue.runs.review_outcomes import ReviewKey
-from facevalue.runs.review_results import ReviewResult, TextTable, review_result, review_texts
-from facevalue.shell_commands import shell_command
+from facevalue.runs.reviews.results import ReviewResult, TextTable, review_result, review_texts
 from facevalue.view.open_runs import RunState
 from facevalue.view.query import Query
 

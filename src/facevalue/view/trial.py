@@ -14,21 +14,20 @@ import polars as pl
 from facevalue.answers.sorting import OPEN, Sorting
 from facevalue.errors import DataError, FaceValueError
 from facevalue.places import is_url
+from facevalue.printable import shell_command
 from facevalue.protocol.making import IMAGE
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.picture_checks import ACCEPTED, REASONS, read_verdicts
 from facevalue.report.comparison_page import shorten_text
 from facevalue.runs.attention_maps import maps_of
-from facevalue.runs.inspecting import CHECKS
-from facevalue.runs.judged_texts import read_judgments
-from facevalue.runs.people import read_people
+from facevalue.runs.judgments import read_judgments
+from facevalue.runs.own_pictures.inspection import CHECKS
 from facevalue.runs.pictures import load_shown
-from facevalue.runs.ratings import REPLIES, kept_at
-from facevalue.runs.remote_pictures import own_folder
-from facevalue.runs.review_outcomes import replies_by_people
-from facevalue.runs.shown_pictures import PICTURES
+from facevalue.runs.reviews.outcomes import REPLIES, kept_at, replies_by_people
+from facevalue.runs.reviews.pictures import PICTURES
+from facevalue.runs.reviews.replies import read_people
+from facevalue.runs.storage.mirror import own_folder
 from facevalue.runs.stored_run import StoredRun
-from facevalue.shell_commands import shell_command
 from facevalue.types import Question
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of, stored_rows
 from facevalue.view.answers import LONGEST, factor_words, meanings, parse_replies, reason_of, replies_read

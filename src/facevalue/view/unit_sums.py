@@ -19,7 +19,7 @@ from facevalue.errors import DataError
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.uncertainty import TermRecord, terms_kept
 from facevalue.parquet import parquet_bytes, read_metadata, scan_tables
-from facevalue.runs.course import Followed
+from facevalue.runs.joined_runs import Followed
 from facevalue.runs.kept_estimates import digest_of_run
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.seals import digest_of

@@ -7,7 +7,7 @@ import pytest
 from facevalue import studies
 from facevalue.measures.majority import from_majority
 from facevalue.protocol.study import Study
-from facevalue.runs.power import detection
+from facevalue.runs.plan import detection
 from facevalue.studies.counterfactuals.precision import SD, residual
 
 SUBSET = {"subset": ["skin-tone-gender"]}

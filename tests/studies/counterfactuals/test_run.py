@@ -17,9 +17,9 @@ from facevalue.errors import SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.models.sim import SimModel
 from facevalue.report import collect
-from facevalue.runs.annotation import annotate
-from facevalue.runs.comparison import compare_all
+from facevalue.runs.comparisons.comparison import compare_all
 from facevalue.runs.export import export
+from facevalue.runs.judging import annotate
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored_run import StoredRun

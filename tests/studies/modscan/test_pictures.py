@@ -10,7 +10,7 @@ from facevalue import studies
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.cards import StatedCard
 from facevalue.protocol.study import Study
-from facevalue.report.headline import page_of
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.checks import check_pictures
 from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.images import content_hash

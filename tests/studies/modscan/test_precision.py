@@ -11,7 +11,7 @@ from scipy import optimize, special, stats
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.pairs import pair_shares
 from facevalue.measures.power import clusters_needed
-from facevalue.runs.power import detection
+from facevalue.runs.plan import detection
 from facevalue.studies.modscan.precision import SD
 from facevalue.studies.modscan.settings import RACES
 from tests.studies.modscan.asked import build, simulated

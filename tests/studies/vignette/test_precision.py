@@ -8,7 +8,7 @@ from facevalue.errors import DataError
 from facevalue.measures.power import clusters_needed
 from facevalue.measures.proportions import effective_size, score_p
 from facevalue.protocol.study import Study
-from facevalue.runs.power import detection
+from facevalue.runs.plan import detection
 from facevalue.studies.vignette.analysis import analyse
 from facevalue.studies.vignette.precision import DEFAULT, pilot_spread
 from facevalue.studies.vignette.settings import SETTINGS

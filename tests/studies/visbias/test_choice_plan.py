@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.runs.power import _reach_of_square
+from facevalue.runs.plan import _reach_of_square
 from facevalue.statistics.precision import UnitSpread
 from facevalue.studies.visbias.divergence import ChoiceGroups, Choices, group_divergences
 from facevalue.studies.visbias.precision import choice_precision, pilot_spread

@@ -28,7 +28,7 @@ from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.inspect import calls, replies
 from facevalue.models.inspect.calls import clean_message, messages, near_names
 from facevalue.models.inspect.providers import BATCHING, AskedModel, check_provider, endpoint_variable
-from facevalue.redaction import without_secrets
+from facevalue.printable import without_secrets
 from facevalue.servers.server import Failure, Waits
 from facevalue.types import Image
 from facevalue.untrusted_files import to_json

@@ -39,8 +39,7 @@ from tenacity import RetryError
 from facevalue.errors import ModelError, ModelSpecError, UnknownNameError
 from facevalue.models._chat import LIMIT, SPELLINGS
 from facevalue.models.inspect.providers import ELSEWHERE, PROVIDERS
-from facevalue.printable import first_line, printable
-from facevalue.redaction import without_key
+from facevalue.printable import first_line, printable, without_key
 from facevalue.servers.server import MAX_ERROR, Failure
 from facevalue.types import Question
 

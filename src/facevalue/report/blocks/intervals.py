@@ -26,7 +26,7 @@ from facevalue.report.formatting import (
     when_declared,
     worst_case,
 )
-from facevalue.report.headline import LOOKS, verdict_of, verdict_words
+from facevalue.report.sections.headline import LOOKS, verdict_of, verdict_words
 
 _FAR = 1.5
 """A margin farther out than this many times the rest of a plot is not drawn."""

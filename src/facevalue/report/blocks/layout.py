@@ -27,13 +27,13 @@ from facevalue.report.blocks.content import (
     TableContent,
     TableHead,
     TextContent,
+    data_uri,
 )
 from facevalue.report.blocks.intervals import numbers, said_verdict, wrap_chart
 from facevalue.report.blocks.plots import classes, distribution, one_bar, stacked_bars
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Album, AnyExample, Example, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import DASH, NOT_MEASURABLE, count, in_unit, number, share_of_chance, tick
-from facevalue.report.pictures import data_uri
 
 # Stored answers and pictures of a report, made ready.
 

@@ -13,7 +13,7 @@ from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import CROSSED, Estimate, EstimateIndex, MeasureRoles, rows_to_estimates
 from facevalue.protocol.page import Findings, Page
 from facevalue.report import formatting
-from facevalue.report.headline import detectable
+from facevalue.report.sections.headline import detectable
 
 # Forms: texts about an estimate with the wording of its labels filled in.
 

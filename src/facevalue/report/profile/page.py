@@ -18,9 +18,18 @@ from facevalue.protocol.facets import GroupName
 from facevalue.protocol.lookup import Condition
 from facevalue.report.formatting import quantity
 from facevalue.report.html import environment, render_template
-from facevalue.report.profile.cells import Outcome, ProfileCell, QuestionColumn
+from facevalue.report.profile.cells import (
+    SIGNS,
+    Contrast,
+    GroupRow,
+    Outcome,
+    ProfileCell,
+    QuestionColumn,
+    Side,
+    Square,
+    columns_of,
+)
 from facevalue.report.profile.profile import Profile
-from facevalue.report.profile.squares import SIGNS, Contrast, GroupRow, Side, Square, columns_of
 from facevalue.store.files import write_whole
 
 # Words of a profile: its answer in a few sentences, what its level means, and what is never pooled.

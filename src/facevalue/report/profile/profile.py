@@ -15,12 +15,19 @@ from facevalue.protocol.lookup import Condition
 from facevalue.protocol.page import Findings, Page
 from facevalue.protocol.study import Study
 from facevalue.report.blocks.view import View, page_view
-from facevalue.report.findings import leading, rows_of
-from facevalue.report.headline import page_of
-from facevalue.report.profile.cells import Outcome, ProfileCell, cells_of
-from facevalue.report.profile.squares import Contrast, GroupRow, contrasts_of_models, kinds_of_question, rows_of_cells
-from facevalue.runs.joined_runs import names_for_people
-from facevalue.runs.profiles import profile_runs
+from facevalue.report.profile.cells import (
+    Contrast,
+    GroupRow,
+    Outcome,
+    ProfileCell,
+    cells_of,
+    contrasts_of_models,
+    kinds_of_question,
+    rows_of_cells,
+)
+from facevalue.report.sections.findings import leading, rows_of
+from facevalue.report.sections.headline import page_of
+from facevalue.runs.joined_runs import names_for_people, profile_runs
 from facevalue.runs.stored_run import StoredRun
 
 

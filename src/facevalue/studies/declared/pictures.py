@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.inspection.expectation import OPENING
-from facevalue.inspection.quantities import BY_NAME, QUANTITIES, Need
+from facevalue.inspection.quantities import BY_NAME, OPENING, QUANTITIES, Need
 from facevalue.protocol import settings as given
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.compiler import compile_study
