@@ -27,7 +27,8 @@ _SLACK = 0.011  # shares are printed in whole percent
 
 def real_shares(file: str) -> dict[tuple[str | None, str | None], tuple[float, str]]:
     """Share of each instance and group, and where it is from."""
-    return {(name, group): (share, source) for name, group, share, source in read_real(file).iter_rows()}
+    rows = read_real(file).iter_rows()
+    return {(name, group): (share, f"real share: {source}") for name, group, share, source in rows}
 
 
 def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.definitions import takes
-from facevalue.measures.estimates import EstimateTable, Labels, Level
+from facevalue.measures.estimates import EstimateTable, Labels
 from facevalue.measures.estimators import Sums, share_over_pairs
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import DYADIC_WILSON
@@ -23,37 +23,26 @@ from facevalue.statistics.statistic import Score
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
-from facevalue.studies.modscan.statistics import (
-    EvenChoiceGap,
-    GroupChoices,
-    RealWorldGap,
-    agreement_by_chance,
-    bias_scores,
-)
+from facevalue.studies.modscan.statistics import GroupChoices, Known, KnownShareGap, agreement_by_chance, bias_scores
 
 STUDY = "modscan"
 SEED = 20260
 ALL_AGREE = "all models agree"
 OVER_SCENES = name_method(IntervalKind.WILSON, "effective sample size over scenes")
 Chosen = npt.NDArray[np.int8]
-Real = Mapping[tuple[Level, Level], tuple[float, str]]
-"""Share of each instance and group, and where it is from."""
 CELL, RIVALS = ("instance", "group"), ("group", "other_group", "instance")
 _MEASURES = {measure.key: measure for measure in m.MEASURES}
 
 
-def estimands(block: AskedBlock, real: Real) -> list[Estimand]:
+def estimands(block: AskedBlock, real: Known) -> list[Estimand]:
     """Shares that are estimated of a block."""
-    mean, two = partial(Estimand, Mean()), len(block.groups) == 2
-    even = Estimand(
-        EvenChoiceGap(even=block.even_share), CELL, ("choices",), "gaps from chance ({modality}, {attribute})",
-        measure=m.CHANCE_GAP.name, only={"group": block.groups[:1]} if two else {},  # of two groups one says it all
-    )  # fmt: skip
-    against_real = Estimand(RealWorldGap(real=real), CELL, ("choices",), "against real shares", measure=m.REAL_GAP.name)
+    mean, gap = partial(Estimand, Mean()), partial(Estimand, by=CELL, scores=("choices",))
+    groups = block.groups[:1] if len(block.groups) == 2 else block.groups  # of two groups one says it all
+    even: Known = {(instance, group): (block.even_share, "") for instance in block.instances for group in groups}
     return [
         mean(CELL, ("choices", "queries"), measure=m.SHARE.name),
-        even,
-        *([against_real] if real else []),
+        gap(KnownShareGap(known=even), family="gaps from chance ({modality}, {attribute})", measure=m.CHANCE_GAP.name),
+        gap(KnownShareGap(known=real), family="against real shares", measure=m.REAL_GAP.name),
         *([mean(("instance",), ("ahead",), measure=m.GROUP_GAP.name)] if set(block.groups) == set(GENDERS) else []),
         *(mean(by, ("place",), measure=m.LEFT.name) for by in (("instance",), ())),
         *(mean(by, ("lost",), measure=m.NA_RATE.name) for by in (("instance",), ())),
@@ -114,7 +103,7 @@ def answer_similarity(
     return table.frame()
 
 
-def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: Real) -> None:
+def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: Known) -> None:
     sums = block.sums(answers)
     _add_scores(table, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]

@@ -239,43 +239,33 @@ def agreement_by_chance(first: npt.NDArray[np.int8], second: npt.NDArray[np.int8
     return float((counts[0] * counts[1]).sum())
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvenChoiceGap(Statistic):
-    """Share of a group less that of an even choice."""
-
-    kind = "even_choice_gap"
-
-    even: float
-
-    def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
-        """Add the gap of each cell, with the score test of the even choice."""
-        labels, shares = scores.shares(estimand.by)
-        scores.enter(table, estimand, labels, apart_from(shares, self.even))
+Known = Mapping[tuple[Level, Level], tuple[float, str]]
+"""Share of each instance and group that it is compared with, and where it is from."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RealWorldGap(Statistic):
-    """Share of a group less its real share, where that is given.
+class KnownShareGap(Statistic):
+    """Share of a group less a share that is known: that of an even choice, or the real one.
 
     Attributes
     ----------
-    real:
-        Real share of an instance and group, and where it is from.
+    known:
+        By instance and group; others have no estimate.
     """
 
-    kind = "real_world_gap"
+    kind = "known_share_gap"
 
-    real: Mapping[tuple[Level, Level], tuple[float, str]]
+    known: Known
 
     def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
-        """Add the gap of each cell whose real share is given, with the score test of that share."""
+        """Add the gap of each cell whose share is known, with the score test of that share."""
         labels, shares = scores.shares(estimand.by)
-        given = [self.real.get(key) for key in zip(labels["instance"], labels["group"], strict=True)]
-        rows = np.flatnonzero([share is not None for share in given])
+        known = [self.known.get(key) for key in zip(labels["instance"], labels["group"], strict=True)]
+        rows = np.array([row for row, share in enumerate(known) if share is not None], dtype=np.int64)
         if not rows.size:
             return
-        gaps = apart_from(shares, np.array([np.nan if share is None else share[0] for share in given])).at(rows)
-        sources = [given[row][1] for row in rows.tolist()]  # type: ignore[index]
-        methods = [f"{method}; real share: {source}" for method, source in zip(gaps.method, sources, strict=True)]
+        gaps = apart_from(shares, np.array([np.nan if share is None else share[0] for share in known])).at(rows)
+        sources = [known[row][1] for row in rows.tolist()]
+        methods = [f"{method}{source and '; '}{source}" for method, source in zip(gaps.method, sources, strict=True)]
         labels = {name: [levels[row] for row in rows.tolist()] for name, levels in labels.items()}
         scores.enter(table, estimand, labels, replace(gaps, method=np.array(methods, object)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -186,32 +186,29 @@ def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, key
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-class CountedRows(NamedTuple):
-    """Rows of a table of sums that are a score: `s` of `n` answers, of as many `requests`."""
+CountedRows = tuple[str, pl.Expr, Callable[..., SumScores]]
+"""Rows of a table of sums, and the score that they are."""
 
-    score: Score
-    table: str
-    where: pl.Expr
-    s: str = "s"
-    requests: str = "requests"
-    labels: Mapping[str, str] = {}
+
+def _counted(table: str, where: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
+    """Declare a score of rows: `s` of `n` answers, of as many `requests`."""
+    return table, where, partial(SumScores, score, measures=_MEASURES, **{"s": s, "requests": "requests", **facts})
 
 
 _FAMILY_FORM = "{}, {{paradigm}}, {{question}} ({{dimension}}, {{contrast}}, {{gender}})"
 _selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
 _percent = partial(Score, unit="%", low=0.0, high=100.0)
 SELECTIONS = (
-    CountedRows(_percent("identity x activity", "Choices of an identity in an activity"), "selected", _HEATMAP),
+    _counted("selected", _HEATMAP, _percent("identity x activity", "Choices of an identity in an activity")),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
-    CountedRows(
-        _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"),
+    _counted(
         "selected", _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
+        _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"),
     ),
-    CountedRows(
-        _percent("activities of an identity", "Choices of an activity of an identity"), "selected",
-        _ACTIVITIES & _PEOPLE,
+    _counted(
+        "selected", _ACTIVITIES & _PEOPLE, _percent("activities of an identity", "Choices of what an identity does")
     ),
-    CountedRows(_percent("activities", "Choices of an activity"), "selected", _ACTIVITIES),
+    _counted("selected", _ACTIVITIES, _percent("activities", "Choices of an activity")),
 )  # fmt: skip
 """Choices of people by activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 SELECTION_ESTIMANDS = tuple(
@@ -224,14 +221,14 @@ SELECTION_ESTIMANDS = tuple(
     )
 )
 RATES = (
-    CountedRows(_percent("errors", "Wrong answers"), "selected", _FACTS & ~_QUESTION, "wrong"),
-    CountedRows(_percent("errors by question", "Wrong answers to a question"), "selected", _FACTS & _QUESTION, "wrong"),
-    CountedRows(_percent("errors about pictures", "Wrong answers"), "pictures", _FACTS & ~_QUESTION, "wrong"),
+    _counted("selected", _FACTS & ~_QUESTION, _percent("errors", "Wrong answers"), "wrong"),
+    _counted("selected", _FACTS & _QUESTION, _percent("errors by question", "Wrong answers to a question"), "wrong"),
+    _counted("pictures", _FACTS & ~_QUESTION, _percent("errors about pictures", "Wrong answers"), "wrong"),
     *(
-        CountedRows(share_score("outcome"), "wrong", pl.col("outcome") == outcome, labels={"outcome": outcome})
+        _counted("wrong", pl.col("outcome") == outcome, share_score("outcome"), labels={"outcome": outcome})
         for outcome in m.OUTCOMES
     ),
-    *(CountedRows(share_score("missing"), "missing", x, requests="") for x in (~_PEOPLE, _PEOPLE)),
+    *(_counted("missing", people, share_score("missing"), requests="") for people in (~_PEOPLE, _PEOPLE)),
 )
 """Errors, which errors those of "who" are, and replies without a valid answer."""
 RATE_ESTIMANDS = tuple(
@@ -265,14 +262,11 @@ def _estimate_rows(
 ) -> None:
     """Add estimates over the units of each table: people or, of `pictures`, each picture by itself."""
     frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
-    for counted in scores:
-        rows = frames[counted.table].filter(counted.where)
+    for name, where, score_of in scores:
+        rows = frames[name].filter(where)
         if rows.height:
-            sums = SumScores(
-                counted.score, _sums(rows), _MEASURES, s=counted.s, requests=counted.requests, labels=counted.labels,
-                mean_over="activity" if "activity" in rows.columns else "",
-            )  # fmt: skip
-            estimate_sums(table, estimands, [sums])
+            inner = "activity" if "activity" in rows.columns else ""
+            estimate_sums(table, estimands, [score_of(sums=_sums(rows), mean_over=inner)])
 
 
 def _sums(rows: pl.DataFrame) -> Sums:
