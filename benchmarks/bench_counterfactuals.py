@@ -23,9 +23,9 @@ from facevalue.annotations.scorers import LexicalHostility
 from facevalue.annotations.scoring import score_texts
 from facevalue.design import Design
 from facevalue.measures.set_ranges import range_summary
+from facevalue.stimuli.counterfactual_datasets import SOCIAL_SUBSETS
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.shards import read_shards
-from facevalue.stimuli.social_counterfactuals import SUBSETS
 from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
 from facevalue.studies.counterfactuals.design import layout
 from facevalue.studies.counterfactuals.parts import parts
@@ -69,7 +69,7 @@ def write_shards(folder: str) -> None:
 def write_files(folder: str) -> None:
     """As the authors' scripts write them, of empty images."""
     Path(folder, "images").mkdir()
-    for subset in SUBSETS:
+    for subset in SOCIAL_SUBSETS:
         rows = []
         for own, name, number, said in _sets():
             if own != subset:

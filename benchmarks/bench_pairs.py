@@ -17,9 +17,7 @@ import polars as pl
 
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb, seconds
 from facevalue.design import Permutation
-from facevalue.stimuli.individuals import FileIndividuals
-from facevalue.stimuli.pair_source import PairSource
-from facevalue.stimuli.pairs import HEIGHT, compose, encode, left_first
+from facevalue.stimuli.pairs import HEIGHT, FileIndividuals, PairSource, compose, encode, left_first
 
 BATCH = 100
 PEOPLE = 20

@@ -33,10 +33,10 @@ from facevalue.protocol.making import PicturePlan
 from facevalue.runs import RunSettings, SilentProgress, run
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.stimuli.drawn_portraits import draw_identities
+from facevalue.stimuli.drawings.portraits import draw_identities
 from facevalue.stimuli.portraits import Identity
-from facevalue.stimuli.portraits.compose import svg
-from facevalue.stimuli.portraits.raster import png
+from facevalue.stimuli.portraits.composition import svg
+from facevalue.stimuli.portraits.shapes import png
 from facevalue.studies.registry import find_protocol
 from facevalue.types import Image, Request, Response, Status
 

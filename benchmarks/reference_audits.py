@@ -39,7 +39,7 @@ from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.sets import Sets
 from facevalue.statistics.shifts import SEED as SHIFT_SEED
-from facevalue.stimuli.drawn_portraits import default_cache, draw_all
+from facevalue.stimuli.drawings.portraits import default_cache, draw_all
 from facevalue.studies.stylisticbias.calibration import planted_in, scenario_names
 from facevalue.studies.stylisticbias.pictures import FacePictures
 from facevalue.studies.stylisticbias.study import DECLARATION, SCORE

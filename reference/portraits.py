@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from PIL import Image
 
-from facevalue.stimuli.drawn_portraits import SIZE as SHOWN
+from facevalue.stimuli.drawings.portraits import SIZE as SHOWN
 from facevalue.stimuli.portraits import ATTRIBUTES, Identity, png, sample_identities, svg
 from facevalue.studies.stylisticbias.tables import whitelist
 

@@ -11,15 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from facevalue.stimuli.drawn_people import GENDERS, LOOKS, PEOPLE, drawable, picture_svg
-from facevalue.stimuli.drawn_signs import SIGNS
+from facevalue.stimuli.drawings.people import GENDERS, LOOKS, PEOPLE, SIGNS, drawable, picture_svg
 from facevalue.stimuli.noto.artwork import document as scene_document
-from facevalue.stimuli.noto.artwork import nest_document
-from facevalue.stimuli.noto.people import person_svg
+from facevalue.stimuli.noto.artwork import nest_document, person_svg
 from facevalue.stimuli.noto.persona_scenes import persona_svg
 from facevalue.stimuli.noto.scenes import ACTIVITIES, scene_svg
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, png
-from facevalue.stimuli.portraits.compose import VIEWS, layers
+from facevalue.stimuli.portraits.composition import VIEWS, layers
 from facevalue.stimuli.portraits.shapes import document
 from reference.portraits import DRAWN, SIDE, Pixels, reduced
 from reference.truth import PERSONAS, JudgedPerson

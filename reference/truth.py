@@ -30,7 +30,7 @@ from scipy.special import ndtri
 
 from facevalue.errors import ModelError
 from facevalue.parquet import read_metadata, read_table
-from facevalue.stimuli.drawn_portraits import CONTROL
+from facevalue.stimuli.drawings.portraits import CONTROL
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES
 
 Array = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 from facevalue.models.reference.adapter import REFUSAL
 from facevalue.protocol.variant_files import builtin
-from facevalue.stimuli.drawn_people import LOOKS
+from facevalue.stimuli.drawings.people import LOOKS
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS

@@ -7,10 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from facevalue.stimuli.noto.artwork import body, document
-from facevalue.stimuli.noto.colours import SKIN
-from facevalue.stimuli.noto.people import artwork_name
-from facevalue.stimuli.portraits.raster import png
+from facevalue.stimuli.noto.artwork import SKIN, artwork_name, body, document
+from facevalue.stimuli.portraits.shapes import png
 
 PAINT = re.compile(r'(fill|stroke|stop-color)="(?!none|url)([^"]*)"')
 

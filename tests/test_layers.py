@@ -292,7 +292,7 @@ def test_the_check_sees_what_is_wrong(own: str, source: str, says: str) -> None:
 def test_the_check_allows_what_is_right() -> None:
     right = "import numpy\nfrom facevalue import __version__\nfrom facevalue.errors import DataError\n"
     for own, source in (
-        ("design", right + "from facevalue.design.axes import Axis"),
+        ("design", right + "from facevalue.design.blocks import Axis"),
         ("models", "import torch\nfrom facevalue.stimuli.base import Source"),
         ("cli", "from facevalue.report import html"),
         ("__init__", "if TYPE_CHECKING:\n    from facevalue.api.run import Run"),

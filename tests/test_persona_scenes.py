@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto import scenes
 from facevalue.stimuli.noto.artwork import artwork
-from facevalue.stimuli.noto.drawings import DRAWINGS
 from facevalue.stimuli.noto.persona_scenes import ARTWORK, PERSONAS, persona_svg
-from facevalue.stimuli.noto.scenes import SIZE
+from facevalue.stimuli.noto.scenes import DRAWINGS, SIZE
 from tests.drawn import pixels
 from tools.noto_artwork import needed
 

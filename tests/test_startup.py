@@ -60,7 +60,7 @@ def test_help_of_a_file_of_ones_own_needs_tables_and_no_statistics(tmp_path: Pat
     assert not modules & {"scipy.special", "scipy.stats", "jinja2", "facevalue.runs.runner"}
     shows = {
         "PIL.Image",
-        "facevalue.stimuli.portraits.compose",
+        "facevalue.stimuli.portraits.composition",
         "facevalue.stimuli.noto",
         "facevalue.annotations.sentiment",
     }

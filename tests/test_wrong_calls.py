@@ -214,7 +214,7 @@ def test_errors_can_be_pickled(error: errors.FaceValueError) -> None:
 
 
 def test_an_error_of_pictures_keeps_what_it_says_of_each() -> None:
-    from facevalue.stimuli.faults import PicturesError
+    from facevalue.stimuli.manifest_rows import PicturesError
 
     back = pickle.loads(pickle.dumps(PicturesError({"a": "a is gone.", "b": "b is gone."})))
     assert back.problems == {"a": "a is gone.", "b": "b is gone."}

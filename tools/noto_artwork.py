@@ -10,10 +10,9 @@ import json
 import sys
 from pathlib import Path
 
-from facevalue.stimuli.noto.drawings import DRAWINGS
-from facevalue.stimuli.noto.people import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
+from facevalue.stimuli.noto.artwork import FIGURES, OCCUPATIONS, PRESENTATIONS, artwork_name
 from facevalue.stimuli.noto.persona_scenes import ARTWORK
-from facevalue.stimuli.noto.scenes import ACTIVITIES
+from facevalue.stimuli.noto.scenes import ACTIVITIES, DRAWINGS
 
 TARGET = Path(__file__).parents[1] / "src/facevalue/stimuli/noto/artwork.json"
 

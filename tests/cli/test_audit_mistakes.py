@@ -13,8 +13,8 @@ from facevalue.cli.command import Exit
 from facevalue.protocol.study import LeftOut
 from facevalue.runs.audits.folder import AuditedStudy, AuditRecord, read_audit, run_place, write_audit
 from facevalue.runs.settings import utc_now
+from facevalue.view.head import profile as profile_document
 from facevalue.view.open_runs import OpenedRuns
-from facevalue.view.profile import profile as profile_document
 from tests.cli.conftest import Command
 from tests.runs.test_pictures import own
 

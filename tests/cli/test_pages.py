@@ -12,8 +12,8 @@ from facevalue import studies
 from facevalue.models.registry import load
 from facevalue.models.sim import PRESETS
 from facevalue.runs.stored_run import ReplyTally, StoredRun, answers
-from facevalue.stimuli.columns import FORM
-from facevalue.stimuli.drawn_portraits import default_cache
+from facevalue.stimuli.drawings.portraits import default_cache
+from facevalue.stimuli.manifest_rows import FORM
 from tests.cli.answering import answer
 from tests.cli.conftest import Command
 from tests.cli.test_manifest import draw

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.design import Block, Design, Factor, Pairs
-from facevalue.design.block import Numbers
+from facevalue.design.blocks import Numbers
 from tests.design.strategies import designs, whole
 
 

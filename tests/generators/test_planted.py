@@ -10,10 +10,10 @@ import pytest
 from facevalue.errors import ModelSpecError, UnknownNameError
 from facevalue.generators.base import NULL_EDIT, GeneratedPicture, GeneratorOptions, PictureRequest
 from facevalue.generators.planted_editors import Jitter, PlantedEditor
-from facevalue.stimuli.cielab import lab, to_rgb
-from facevalue.stimuli.drawn_portraits import draw_identities
-from facevalue.stimuli.portraits.compose import svg
-from facevalue.stimuli.portraits.raster import png
+from facevalue.stimuli.drawings.portraits import draw_identities
+from facevalue.stimuli.pixels import lab, to_rgb
+from facevalue.stimuli.portraits.composition import svg
+from facevalue.stimuli.portraits.shapes import png
 from facevalue.types import Image, Status
 
 SIZE = 128

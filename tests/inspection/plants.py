@@ -9,7 +9,7 @@ import PIL.ImageFilter
 
 from facevalue.inspection.inspector import skin_region
 from facevalue.inspection.views import PictureView
-from facevalue.stimuli.cielab import lab
+from facevalue.stimuli.pixels import lab
 from facevalue.stimuli.portraits import Identity, png, svg
 from facevalue.types import Image
 

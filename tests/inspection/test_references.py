@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.inspection.edits import similarity_map
-from facevalue.stimuli.cielab import lab
+from facevalue.stimuli.pixels import lab
 from tests.inspection.plants import noise
 
 pytest.importorskip("skimage")

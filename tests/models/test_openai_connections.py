@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
 from facevalue.models.openai import OpenAIModel
-from facevalue.servers import payload
+from facevalue.servers import replies
 from facevalue.servers import server as http_server
 from facevalue.servers.server import Server, Waits
 from facevalue.types import Image, Question, Request, Sampling, Status, Stimulus
@@ -280,7 +280,7 @@ def test_a_picture_is_encoded_once_for_all_its_questions(server: Misbehaving, mo
             large.append(len(text))
         return text
 
-    monkeypatch.setattr(payload, "json", SimpleNamespace(dumps=dumps))
+    monkeypatch.setattr(replies, "json", SimpleNamespace(dumps=dumps))
     server.script = [lambda exchange: exchange.error(503, "busy")] * 3
     pictures = [bytes(20_000), bytes(20_001)]
     requests = (ask(trial, pictures[trial // 15]) for trial in range(30))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.prompts.articles import article, with_article
+from facevalue.prompts.phrases import article, with_article
 
 AN = [
     "old man", "Eskimo", "eskimo", "athletic woman", "umpire", "usher", "urban man", "ugly man", "underweight woman",

@@ -16,10 +16,8 @@ from facevalue.cli.output import Output
 from facevalue.errors import FaceValueError, ModelError, RunError, SettingError
 from facevalue.hashing import model_hash
 from facevalue.protocol.study import Study
-from facevalue.records import batches as requests
-from facevalue.records import lines
-from facevalue.records.batches import ANTHROPIC, OPENAI
-from facevalue.records.lines import CustomId
+from facevalue.records import batches
+from facevalue.records.batches import ANTHROPIC, OPENAI, CustomId
 from facevalue.report.collect import origin
 from facevalue.report.data import RunFacts
 from facevalue.report.sections.checks import CardStatus, record_card
@@ -152,7 +150,7 @@ def test_what_is_written_for_anthropic(asked: Asking, tmp_path: Path) -> None:
 def test_files_are_cut_and_what_is_open_is_written_again(
     asked: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(requests.FORMS, "openai", replace(requests.FORMS["openai"], most_requests=50))
+    monkeypatch.setitem(batches.FORMS, "openai", replace(batches.FORMS["openai"], most_requests=50))
     written = begin(tmp_path / "run", "openai")
     assert [path.name for path in written.files] == ["openai-001.jsonl", "openai-002.jsonl", "openai-003.jsonl"]
     sent = [json.loads(line) for path in written.files for line in path.read_text().splitlines()]
@@ -394,7 +392,7 @@ def test_mistakes_are_one_sentence(asked: Asking, tmp_path: Path, monkeypatch: p
     save(path, [openai(*asked.pairs[0])])
     assert "is of OpenAI batch" in refused(path, asked.folder)
     assert "was begun for a live model" in refused(path, asked.folder)
-    monkeypatch.setattr(lines, "LINE", 100)
+    monkeypatch.setattr(batches, "LINE", 100)
     assert "line 1: longer than" in refused(save(path, good), run)
 
 

@@ -90,7 +90,7 @@ def test_checks_can_be_left_out(tmp_path: Path) -> None:
 def test_no_pair_is_drawn_before_anything_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """VIGNETTE's blocks each show pairs of two drawings; how many pictures these are, is known without them."""
     drawn: list[object] = []
-    monkeypatch.setattr("facevalue.stimuli.pair_source.encode", drawn.append)
+    monkeypatch.setattr("facevalue.stimuli.pairs.encode", drawn.append)
     study = studies.build("vignette", {"dimension": ["age"], "paradigm": ["perception"], "people": 1})
     run(study, TinyModel(), tmp_path / "run", RunSettings(sample=50))
     assert not drawn

@@ -3,7 +3,7 @@
 import pytest
 
 from facevalue.errors import SettingError
-from facevalue.servers.refusals import checked_words, holds_words, is_refusal, is_withheld_end
+from facevalue.servers.replies import checked_words, holds_words, is_refusal, is_withheld_end
 from tests.servers.refused_forms import DECLINED, OTHERWISE
 
 

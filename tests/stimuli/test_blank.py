@@ -4,7 +4,7 @@ import io
 
 import PIL.Image
 
-from facevalue.stimuli.blank import SIZE, WITHOUT, blank_stimulus
+from facevalue.stimuli.pixels import SIZE, WITHOUT, blank_stimulus
 from facevalue.types import Image, Stimulus
 
 

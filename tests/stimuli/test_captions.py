@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError
 from facevalue.protocol.variant_files import builtin
-from facevalue.stimuli.blank import WITHOUT
 from facevalue.stimuli.captions import LEAST, Caption, encode_png
-from facevalue.stimuli.pair_source import NoPicture
+from facevalue.stimuli.pairs import NoPicture
+from facevalue.stimuli.pixels import WITHOUT
 from facevalue.types import Image, Stimulus
 
 DEBIASING = builtin()["vis-debiasing"].caption

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from facevalue.stimuli.selection import levels, narrowed
+from facevalue.stimuli.manifest_rows import levels, narrowed
 
 PAIRS = pl.DataFrame(
     {

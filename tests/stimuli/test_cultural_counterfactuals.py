@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.cultural_counterfactuals import SUBSETS, read_cultural_counterfactuals
-from facevalue.stimuli.sets import check_sets
+from facevalue.stimuli.counterfactual_datasets import CULTURAL_SUBSETS, read_cultural_counterfactuals
+from facevalue.stimuli.manifest_rows import check_sets
 from tests.stimuli.shards import Row, png, write_shard
 
 PLACES = ("Buddhist temple", "Christian church", "Hindu temple", "Mosque", "Shinto shrine", "Synagogue")
@@ -40,7 +40,7 @@ def test_folders_are_subsets_also_where_one_alone_is_named(tmp_path: Path) -> No
 
 
 def test_the_subsets_hold_all_images() -> None:
-    assert sum(sets * images for sets, images in SUBSETS.values()) == 59_827
+    assert sum(sets * images for sets, images in CULTURAL_SUBSETS.values()) == 59_827
 
 
 def test_images_without_a_context_are_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_people import (
+from facevalue.stimuli.drawings.people import (
     _VIEW,
     GENDERS,
     LEFT_OUT,
@@ -22,7 +22,7 @@ from facevalue.stimuli.drawn_people import (
 )
 from facevalue.stimuli.noto.artwork import document, nest_document
 from facevalue.stimuli.noto.scenes import ACTIVITIES
-from facevalue.stimuli.portraits.compose import VIEWS
+from facevalue.stimuli.portraits.composition import VIEWS
 from tests.drawn import pixels
 
 TABLE_8 = {"ability": 10, "age": 9, "gender": 2, "nationality": 26, "physical traits": 40, "race": 14, "religion": 12}
@@ -102,7 +102,7 @@ def test_a_sample_of_every_identity_renders_in_some_activities(gender: str, dime
 
 
 def test_digests_are_stable_differ_by_picture_and_need_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.stimuli.drawn_people.png", None)
+    monkeypatch.setattr("facevalue.stimuli.drawings.people.png", None)
     people = DrawnPeople()
     names = [f"male|age|{name}|{act}" for name in drawable("male", "age") for act in ("", "cooking", "fishing")]
     digests = [people.digest(name) for name in names]
@@ -111,15 +111,15 @@ def test_digests_are_stable_differ_by_picture_and_need_no_drawing(monkeypatch: p
 
 
 def test_a_change_of_a_table_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    from facevalue.stimuli import drawn_people
+    from facevalue.stimuli.drawings import people
 
     before = DrawnPeople().digest("male|age|old|cooking")
-    drawn_people._tables.cache_clear()
-    monkeypatch.setattr(drawn_people, "FOREGROUNDS", {"table": "<g/>"})
+    people._tables.cache_clear()
+    monkeypatch.setattr(people, "FOREGROUNDS", {"table": "<g/>"})
     try:
         assert DrawnPeople().digest("male|age|old|cooking") != before
     finally:
-        drawn_people._tables.cache_clear()
+        people._tables.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_finished_picture_is_read_and_a_damaged_one_drawn_again(
     (kept,) = tmp_path.rglob("*.png")
     assert kept.stem == DrawnPeople().digest(name)
     with monkeypatch.context() as patch:
-        patch.setattr("facevalue.stimuli.drawn_people.png", None)
+        patch.setattr("facevalue.stimuli.drawings.people.png", None)
         assert np.array_equal(DrawnPeople(tmp_path).pixels(name), first)
     kept.write_bytes(kept.read_bytes()[:-20])
     assert np.array_equal(DrawnPeople(tmp_path).pixels(name), first)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.drawn_sets import MOST, drawn_sets, portrait_sets, worker_sets
+from facevalue.stimuli.drawings.workers import MOST, drawn_sets, portrait_sets, worker_sets
 
 
 def pixels(frame: pl.DataFrame) -> dict[str, npt.NDArray[np.uint8]]:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.drawn_species import SPECIES, species_manifest, species_source, species_svg
+from facevalue.stimuli.drawings.species import SPECIES, species_manifest, species_source, species_svg
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
 from tests.drawn import pixels

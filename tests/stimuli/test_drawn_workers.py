@@ -9,14 +9,14 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_workers import (
+from facevalue.stimuli.drawings.workers import (
     GENDERS,
     OCCUPATIONS,
     worker_manifest,
     worker_source,
     worker_svg,
 )
-from facevalue.stimuli.noto.colours import TONES
+from facevalue.stimuli.noto.artwork import TONES
 from facevalue.studies.visbias import tables
 from tests.drawn import pixels, skin_mask_svg
 
@@ -97,7 +97,7 @@ def test_the_source_shows_images_by_id_and_draws_nothing_before(monkeypatch: pyt
     assert source.kind is Kind.ILLUSTRATED
     kept = source.stimulus(3, {"image": A, "occupation": "cook", "trial": "1"})
     assert (kept.key, dict(kept.factors)) == ("3", {"image": A, "occupation": "cook"})
-    monkeypatch.setattr("facevalue.stimuli.drawn_workers.png", None)
+    monkeypatch.setattr("facevalue.stimuli.drawings.workers.png", None)
     assert source.stimulus(4, {"image": A}).digest == worker_source().stimulus(9, {"image": A}).digest
     with pytest.raises(UnknownNameError, match="drawn image"):
         source.stimulus(0, {"image": "cook/female"})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.fairface import AGES, RACES, read_fairface
+from facevalue.stimuli.face_datasets import FAIRFACE_AGES, FAIRFACE_RACES, read_fairface
 
 HEADER = "file,age,gender,race,service_test"
 
@@ -28,10 +28,14 @@ def test_labels_stay_as_they_are_in_the_form_of_a_manifest(tmp_path: Path) -> No
 
 
 def test_every_published_label_is_known(tmp_path: Path) -> None:
-    rows = [f"{a}-{r}.jpg,{age},Male,{race},True" for a, age in enumerate(AGES) for r, race in enumerate(RACES)]
+    rows = [
+        f"{a}-{r}.jpg,{age},Male,{race},True"
+        for a, age in enumerate(FAIRFACE_AGES)
+        for r, race in enumerate(FAIRFACE_RACES)
+    ]
     found = read_fairface(labels(tmp_path, *rows))
-    assert found["age"].unique(maintain_order=True).to_list() == list(AGES)
-    assert found["race"].n_unique() == len(RACES) == 7
+    assert found["age"].unique(maintain_order=True).to_list() == list(FAIRFACE_AGES)
+    assert found["race"].n_unique() == len(FAIRFACE_RACES) == 7
 
 
 @pytest.mark.parametrize(

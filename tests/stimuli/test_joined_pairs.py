@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.drawn_portraits import PortraitSource, draw_identities, portrait_manifest
-from facevalue.stimuli.individuals import FileIndividuals, SourceIndividuals
-from facevalue.stimuli.pair_source import PairSource
-from facevalue.stimuli.pairs import GAP, JOINED, LINE, join_with_line, left_first
+from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
+from facevalue.stimuli.pairs import (
+    GAP,
+    JOINED,
+    LINE,
+    FileIndividuals,
+    PairSource,
+    SourceIndividuals,
+    join_with_line,
+    left_first,
+)
 
 RED, BLUE = (200, 0, 0), (0, 0, 200)
 

@@ -9,8 +9,7 @@ import PIL.ImageDraw
 import polars as pl
 
 from facevalue.stimuli.images import ImageFiles
-from facevalue.stimuli.lookalikes import lookalikes
-from facevalue.stimuli.picture_facts import SIDE, facts_of
+from facevalue.stimuli.pixels import SIDE, facts_of, lookalikes
 from facevalue.stimuli.portraits import ATTRIBUTES, Identity, png, svg
 
 

@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 
 from facevalue.errors import DataError
 from facevalue.stimuli import manifest as module
-from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import public_images, read_manifest, write_manifest
+from facevalue.stimuli.manifest_rows import Column
 
 Write = Callable[[str, str | bytes], Path]
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue import studies
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.manifest_guess import Guess, ages_in, guess
-from facevalue.stimuli.name_words import matches, phrases_of, words_of
+from facevalue.stimuli.manifest_guess import Guess, ages_in, guess, matches, phrases_of, words_of
+from facevalue.stimuli.manifest_rows import Column
 
 
 def guessed(tmp_path: Path, names: Sequence[str], study: str) -> Guess:

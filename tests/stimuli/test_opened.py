@@ -11,8 +11,8 @@ from facevalue.errors import DataError
 from facevalue.models._pictures import picture
 from facevalue.report.blocks.content import smaller
 from facevalue.stimuli.captions import Caption
-from facevalue.stimuli.decoding import picture_on_white
-from facevalue.stimuli.individuals import decode
+from facevalue.stimuli.pairs import decode
+from facevalue.stimuli.pixels import picture_on_white
 from facevalue.types import Image
 
 SIZE = (64, 48)

@@ -12,12 +12,10 @@ import polars as pl
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli import individuals as module
+from facevalue.stimuli import pairs as module
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import Kept
-from facevalue.stimuli.individuals import FileIndividuals, Individuals, decode
-from facevalue.stimuli.pair_source import TEXT, NoPicture, PairSource
-from facevalue.stimuli.pairs import left_first
+from facevalue.stimuli.pairs import TEXT, FileIndividuals, Individuals, NoPicture, PairSource, decode, left_first
 from facevalue.types import Stimulus
 
 COLORS = {"old": (200, 0, 0), "young": (0, 0, 200), "middle-aged": (0, 150, 0)}
@@ -241,7 +239,7 @@ def test_decoded_pictures_are_kept_within_a_bound(tmp_path: Path, monkeypatch: p
         return original(data, name, height)
 
     monkeypatch.setattr(module, "decode", counted)
-    monkeypatch.setattr(module, "KEPT_BYTES", 2 * 30 * 40 * 3)
+    monkeypatch.setattr(module, "KEPT_BYTES_OF_INDIVIDUALS", 2 * 30 * 40 * 3)
     people = files(tmp_path, **{n: saved(PIL.Image.new("RGB", (30, 40), c)) for n, c in COLORS.items()})
     for name in ("old", "young", "old", "middle-aged", "old", "young"):
         people.pixels(name)

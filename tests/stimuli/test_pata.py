@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli import pata as module
+from facevalue.stimuli import face_datasets as module
+from facevalue.stimuli.face_datasets import read_pata, read_pata_list
 from facevalue.stimuli.pair_lists import identity_pairs
-from facevalue.stimuli.pata import read_pata, read_pata_list
 
 LINES = [
     "kitchen_indian_male_young|http://example.org/a.jpg",

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.stimuli import patterns as module
-from facevalue.stimuli.patterns import Levels, PathPattern, Spellings, read_folder
+from facevalue.stimuli import folders as module
+from facevalue.stimuli.folders import Levels, PathPattern, Spellings, read_folder
 
 RACES = Levels({"asian": (), "middle eastern": ("ME",), "south asian": ()})
 GENDERS = Levels({"female": ("woman",), "male": ("man",)})
@@ -122,6 +122,6 @@ def test_a_folder_without_pictures_says_how_they_would_be_called(tmp_path: Path)
 
 
 def test_too_many_pictures_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_FILES", 1)
+    monkeypatch.setattr(module, "MAX_PICTURES", 1)
     with pytest.raises(DataError, match="more than 1 pictures"):
         read_folder(place(tmp_path, "man/1.png", "man/2.png"), ["{gender}/{n}"], {})

@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 from facevalue.runs.own_pictures.manifest_check import check_manifest
-from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.persons import ListedPersons, persons_of
+from facevalue.stimuli.manifest_rows import Column, ListedPersons, persons_of
 
 PEOPLE = 12
 

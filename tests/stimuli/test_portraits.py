@@ -22,9 +22,8 @@ from facevalue.stimuli.portraits import (
     png,
     svg,
 )
-from facevalue.stimuli.portraits.anatomy import body, head
+from facevalue.stimuli.portraits.anatomy import HAIR_VALUES, NATURAL, base_hair, body, hair_colour, head, rgb
 from facevalue.stimuli.portraits.hair import base as base_cut
-from facevalue.stimuli.portraits.palette import HAIR_VALUES, NATURAL, base_hair, hair_colour, rgb
 from tests.drawn import pixels
 
 # Every skin tone, and with them both genders, all ages and all builds.

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.portraits import GENDERS, Identity, PortraitCache, key, sample_identities
-from facevalue.stimuli.portraits import cache as cache_module
-from facevalue.stimuli.portraits.sampling import CELLS
+from facevalue.stimuli.portraits import composition as cache_module
+from facevalue.stimuli.portraits.levels import CELLS
 
 ANNE = Identity("f-0001", 1, "female", "young", "monk-05", "normal")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.stimuli.sets import check_sets
+from facevalue.stimuli.manifest_rows import check_sets
 
 GROUPS = ("a man", "a woman", "someone old")
 

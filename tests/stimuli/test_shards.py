@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli import shards as module
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.faults import ManifestError, PicturesError
 from facevalue.stimuli.images import MAX_BYTES, FileSource, content_hash
-from facevalue.stimuli.individuals import FileIndividuals
 from facevalue.stimuli.manifest import read_manifest
+from facevalue.stimuli.manifest_rows import ManifestError, PicturesError
+from facevalue.stimuli.pairs import FileIndividuals
 from facevalue.stimuli.shards import read_shards
 from tests.stimuli.shards import Row, png, write_shard
 

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.stimuli.sets import Listing
-from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, parse_caption, read_social_counterfactuals
+from facevalue.stimuli.counterfactual_datasets import (
+    ATTRIBUTES,
+    SOCIAL_SUBSETS,
+    parse_caption,
+    read_social_counterfactuals,
+)
+from facevalue.stimuli.manifest_rows import Listing
 from tests.stimuli.shards import png, write_shard
 
 OPENINGS = {"A picture of ": "a_picture_of_", "A photo of ": "a_photo_of_", "An image of ": "an_image_of_", "": ""}
@@ -25,7 +30,7 @@ PHYSICAL = ("skinny", "young", "obese", "tattooed", "old")
 
 
 def members(subset: str) -> list[tuple[str, str]]:
-    one, other = SUBSETS[subset]
+    one, other = SOCIAL_SUBSETS[subset]
     return list(product(PHYSICAL if one == "physical" else ATTRIBUTES[one], ATTRIBUTES[other]))
 
 
@@ -64,7 +69,7 @@ def write_flat(root: Path, sets: Mapping[str, list[str]], occupation: str = "Pas
 
 
 @given(
-    st.sampled_from(list(OPENINGS)), st.sampled_from([m for s in SUBSETS for m in members(s)]), st.booleans(),
+    st.sampled_from(list(OPENINGS)), st.sampled_from([m for s in SOCIAL_SUBSETS for m in members(s)]), st.booleans(),
     st.sampled_from(["nurse", "Civil Engineer", "real-estate developer", "Indian chef", "old hand", "opera SINGER"]),
     st.sampled_from([str, str.lower, str.upper, str.title]), st.sampled_from(["", "."]),
 )  # fmt: skip

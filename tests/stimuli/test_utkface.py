@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError
-from facevalue.stimuli.utkface import AGES, RACES, read_utkface, read_utkface_pairs
+from facevalue.stimuli.face_datasets import UTKFACE_AGES, UTKFACE_RACES, read_utkface, read_utkface_pairs
 
 # As published: three names lack the race, one a dot, one has a blank.
 MALFORMED = (
@@ -61,7 +61,7 @@ def test_ages_beyond_work_and_other_races_are_left_out_with_their_reasons(tmp_pa
         ("1 file such as 30_0_4_1.jpg", "race given as others."),
         ("2 files such as 30_0_5_1.jpg", "no name of the form age_gender_race_date."),
     )
-    assert (AGES, RACES) == ((18, 65), ("White", "Black", "Asian", "Indian"))
+    assert (UTKFACE_AGES, UTKFACE_RACES) == ((18, 65), ("White", "Black", "Asian", "Indian"))
 
 
 def test_what_is_no_picture_is_passed_over(tmp_path: Path) -> None:

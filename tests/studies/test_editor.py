@@ -17,9 +17,9 @@ from facevalue.measures.definitions import rows_of
 from facevalue.protocol.structured_replies import Measurements
 from facevalue.report.collect import editor_facts
 from facevalue.report.data import EditorFacts
-from facevalue.stimuli.drawn_portraits import draw_identities
-from facevalue.stimuli.portraits.compose import svg
-from facevalue.stimuli.portraits.raster import png
+from facevalue.stimuli.drawings.portraits import draw_identities
+from facevalue.stimuli.portraits.composition import svg
+from facevalue.stimuli.portraits.shapes import png
 from facevalue.studies.registry import find_protocol
 from facevalue.types import Image, Request, Response, Status
 from tests.cli.conftest import Command, facevalue

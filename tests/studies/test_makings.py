@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.errors import DataError, FaceValueError
 from facevalue.generators.base import NULL_EDIT
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.making_study import making_study
 from facevalue.protocol.settings import check_together, defaults, to_setting_type

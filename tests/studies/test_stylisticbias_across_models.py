@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.measures.definitions import WITHOUT_NOISE, key_of
 from facevalue.statistics.sets import Sets
-from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
+from facevalue.stimuli.drawings.portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.statistics import Attenuation, ModelAgreement
 from facevalue.studies.stylisticbias.tables import scenarios
 from tests.studies.preference_scores import compared, estimator, sets_of

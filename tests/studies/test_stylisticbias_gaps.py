@@ -10,7 +10,7 @@ from scipy import stats
 from facevalue.statistics import Gap
 from facevalue.statistics.rivals import OTHERS
 from facevalue.statistics.sets import Sets
-from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
+from facevalue.stimuli.drawings.portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.study import GAPS
 from tests.studies.preference_scores import breakdown_of, estimands_with, estimates_of, estimator, sets_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.statistics.scores import ModelScores
 from facevalue.statistics.sets import Sets
-from facevalue.stimuli.drawn_portraits import draw_identities, portrait_manifest
+from facevalue.stimuli.drawings.portraits import draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.statistics import Concentration, MeanSize
 from tests.studies.preference_scores import compared, estimator, sets_of
 

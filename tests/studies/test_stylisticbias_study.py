@@ -14,7 +14,7 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.protocol.settings import face_counts
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import plan
-from facevalue.stimuli.drawn_portraits import PortraitSource
+from facevalue.stimuli.drawings.portraits import PortraitSource
 from facevalue.stimuli.portraits import png, svg
 from facevalue.studies.stylisticbias.statistics import FramingShift
 from facevalue.studies.stylisticbias.tables import grid, whitelist

@@ -15,13 +15,11 @@ from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.runs import kept_estimates
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import ESTIMATES, unwritable, write_whole
-from facevalue.view import background as apart_module
-from facevalue.view import unit_sums
-from facevalue.view.background import run_apart
-from facevalue.view.cell import FAILED
+from facevalue.view import cell as cell_module
+from facevalue.view import open_runs as apart_module
+from facevalue.view.cell import FAILED, GONE, sums_of
 from facevalue.view.documents import document, plain
-from facevalue.view.open_runs import OpenedRuns
-from facevalue.view.unit_sums import GONE, sums_of
+from facevalue.view.open_runs import OpenedRuns, run_apart
 from tests.view.test_arithmetic import cell_of
 
 
@@ -84,7 +82,7 @@ def test_a_page_says_that_the_process_was_killed(
 ) -> None:
     page_of(run)  # the estimates are kept
     monkeypatch.setattr(apart_module, "FEW", 0)
-    monkeypatch.setattr(unit_sums, "added_up", _killed_adding)
+    monkeypatch.setattr(cell_module, "added_up", _killed_adding)
     shutil.rmtree(Path(os.environ["FACEVALUE_CACHE"]) / "facevalue" / "sums")
     _, cell = page_of(StoredRun.open(run.folder))
     assert cell["steps"][0]["text"].startswith(f"{FAILED}: the process that does it was ended")
@@ -109,7 +107,7 @@ def test_pages_are_the_same_however_they_are_made(
 
 def test_sums_are_kept_for_the_next_viewer(run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = sums_of(run)
-    monkeypatch.setattr(unit_sums, "run_apart", _never)
+    monkeypatch.setattr(cell_module, "run_apart", _never)
     assert sums_of(StoredRun.open(run.folder)) == kept
 
 
@@ -136,7 +134,7 @@ def test_two_viewers_may_add_up_the_same_sums_at_once(run: StoredRun) -> None:
 
 def test_sums_of_a_run_that_has_grown_take_the_place_of_those_before(run: StoredRun) -> None:
     before = sums_of(run)
-    after = partial(unit_sums.added_up, folder=before.path.parent, of="f" * 64)(run)
+    after = partial(cell_module.added_up, folder=before.path.parent, of="f" * 64)(run)
     assert [path.name for path in before.path.parent.iterdir()] == [after.name]
     with pytest.raises(DataError, match=GONE):
         before.sums_of_estimate("0" * 16)

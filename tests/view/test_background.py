@@ -10,9 +10,8 @@ import pytest
 from facevalue.errors import DataError, RunError
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view import answer_index, open_runs
-from facevalue.view.background import Background, NotYetError
 from facevalue.view.documents import document, plain
-from facevalue.view.open_runs import OpenedRuns
+from facevalue.view.open_runs import Background, NotYetError, OpenedRuns
 from facevalue.view.query import Piece, Search
 from tests.view.conftest import client_of
 

@@ -13,10 +13,9 @@ import facevalue as fv
 from facevalue.errors import DataError, RunError
 from facevalue.runs.stored_run import StoredRun
 from facevalue.view import export
-from facevalue.view.documents import document, plain
+from facevalue.view.documents import POLICY, document, plain
 from facevalue.view.export import export_folder
 from facevalue.view.open_runs import OpenedRuns
-from facevalue.view.page import POLICY
 
 
 @pytest.fixture(scope="module")

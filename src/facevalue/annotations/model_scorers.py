@@ -13,7 +13,7 @@ from facevalue.models import load
 from facevalue.models.base import Expecting, ModelOptions
 from facevalue.models.classifiers import load_classifier
 from facevalue.models.moderations import Moderations
-from facevalue.stimuli.blank import WITHOUT
+from facevalue.stimuli.pixels import WITHOUT
 from facevalue.thinking import after_thinking
 from facevalue.types import Question, Request, Sampling, Status
 from facevalue.untrusted_files import read_text

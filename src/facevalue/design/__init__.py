@@ -1,7 +1,6 @@
 """Designs: the trials of a study. Trial numbers to factor levels and back, samples and shards, all as arithmetic."""
 
-from facevalue.design.axes import Axis, AxisColumn, Factor, Pairs
-from facevalue.design.block import Block
+from facevalue.design.blocks import Axis, AxisColumn, Block, Factor, Pairs
 from facevalue.design.design import Design
 from facevalue.design.order import Order, find_changes, units
 from facevalue.design.sampling import Permutation, mix, mix_one, sample

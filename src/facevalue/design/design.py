@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design.axes import Axis, AxisColumn, Index
-from facevalue.design.block import Block, Numbers
+from facevalue.design.blocks import Axis, AxisColumn, Block, Index, Numbers
 from facevalue.errors import DataError, UnknownNameError
 
 # Tables: what each column of a trial frame can hold, and which digit of a trial number says where it stands.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.design.axes import Index
+from facevalue.design.blocks import Index
 from facevalue.design.design import Design
 from facevalue.design.sampling import Permutation, mix
 

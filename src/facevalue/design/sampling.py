@@ -1,4 +1,4 @@
-"""Samples of a design without replacement: simple, stratified or in equal shares, in memory proportional to them.
+"""Samples of a design without replacement: simple, stratified, in equal shares, of whole units, of pairs.
 
 A balanced Feistel network over the smallest even number of bits that holds the range, walked until it falls inside
 (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). Every number is computed on its own, so that drawing
@@ -8,14 +8,14 @@ others, so small ranges are sorted by random keys instead, which makes all order
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.design.axes import Index
-from facevalue.design.block import Block, Numbers
+from facevalue.design.blocks import Block, Index, Numbers
 from facevalue.design.design import Design
 from facevalue.errors import DataError, UnknownNameError
 
@@ -236,3 +236,108 @@ def _largest_remainders(sizes: Sequence[int], total: int) -> list[int]:
     for i in order[: total - sum(counts)]:
         counts[i] += 1
     return counts
+
+
+@dataclass(frozen=True)
+class Units:
+    """A block whose trials belong together: `size` of them are a unit, and each unit has a stratum.
+
+    `step`: how far the trials of a unit lie apart; 1 for neighbours. Units of a larger one are interleaved: trials 0
+    and 2, then 1 and 3.
+    """
+
+    block: Block
+    size: int
+    strata: Sequence[int]
+    step: int = 1
+
+    def trials(self, units: Numbers) -> Numbers:
+        """Trials of some units, by number within the block."""
+        first = units // self.step * (self.size * self.step) + units % self.step
+        return (first[:, None] + np.arange(self.size) * self.step).ravel()
+
+
+@dataclass(frozen=True)
+class UnitLayout:
+    """Design of blocks whose units are drawn whole.
+
+    Examples
+    --------
+    >>> from facevalue.design import Factor
+    >>> block = Block("all", (Factor("image", ("a", "b", "c")),), (Factor("prompt", ("p", "q")),), {})
+    >>> layout = UnitLayout((Units(block, 2, (0, 0, 1)),))
+    >>> len(layout.sample(4, seed=1, repeats=1)), layout.design.size
+    (4, 6)
+    """
+
+    units: tuple[Units, ...]
+
+    @cached_property
+    def design(self) -> Design:
+        """The design."""
+        return Design(tuple(unit.block for unit in self.units))
+
+    def sample(self, size: int, seed: int, repeats: int) -> Numbers:
+        """Draw whole units, of each block in proportion to its trials and spread evenly over the strata."""
+        design = self.design
+        total = design.size * repeats
+        if size > total:
+            raise DataError(f"A sample of {size:,} cannot be drawn: the design has {total:,} requests.")
+        out: list[Numbers] = []
+        for at, unit in enumerate(self.units):
+            count = size * len(unit.block) // total // unit.size
+            if count:
+                chosen = _spread(np.array(unit.strata, dtype=np.int64), (seed, at))[:count]
+                out.append(unit.trials(chosen) + int(design.offsets[at]))
+        if not out:
+            smallest = min(unit.size for unit in self.units) * repeats
+            raise DataError(f"A sample of {size:,} is too small for these tasks: a unit takes {smallest:,} requests.")
+        return np.sort(np.concatenate(out))
+
+
+def _spread(strata: Numbers, seed: tuple[int, int]) -> Numbers:
+    """Units in a random order in which strata take turns."""
+    if not strata.size:
+        return strata
+    order = Permutation(strata.size, seed)(np.arange(strata.size))
+    shuffled = strata[order]
+    by = np.argsort(shuffled, kind="stable")
+    bounds = np.flatnonzero(np.diff(shuffled[by], prepend=shuffled[by][0] - 1))
+    turn = np.empty(strata.size, dtype=np.int64)
+    for start, stop in pairwise([*bounds.tolist(), strata.size]):
+        turn[by[start:stop]] = np.arange(stop - start)
+    return order[np.argsort(turn, kind="stable")]
+
+
+_CHUNK = 4096
+
+
+def draw_pairs(group: Numbers, count: int, seed: tuple[int, int], *, any_two: bool = False) -> tuple[Numbers, Numbers]:
+    """Draw pairs without replacement.
+
+    Examples
+    --------
+    >>> first, second = draw_pairs(np.array([0, 0, 1]), 10, (1, 0))
+    >>> sorted(sorted(pair) for pair in zip(first.tolist(), second.tolist()))
+    [[0, 2], [1, 2]]
+    """
+    size = len(group)
+    pair_count = size * (size - 1) // 2
+    if not pair_count:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    starts = np.cumsum([0, *(size - 1 - i for i in range(size - 1))])
+    shuffled = Permutation(pair_count, seed)
+    draws: list[Numbers] = []
+    for begin in range(0, pair_count, _CHUNK):
+        ranks = shuffled(np.arange(begin, min(begin + _CHUNK, pair_count)))
+        first = np.searchsorted(starts, ranks, side="right") - 1
+        second = ranks - starts[first] + first + 1
+        fit = np.full(len(ranks), any_two) | (group[first] != group[second])
+        draws.append(np.stack((ranks, first, second))[:, fit])
+        if sum(draw.shape[1] for draw in draws) >= count:
+            break
+    ranks, first, second = np.concatenate(draws, axis=1)[:, :count]
+    with np.errstate(over="ignore"):
+        turned = mix(ranks.astype(np.uint64) + np.uint64(seed[0] + 1) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63)
+    turn = turned.astype(np.bool_)
+    return np.where(turn, second, first), np.where(turn, first, second)

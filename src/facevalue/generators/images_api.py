@@ -31,9 +31,8 @@ from facevalue.generators.images_requests import (
     settings_of,
 )
 from facevalue.servers.connections import Connections, target_of
-from facevalue.servers.payload import unknown_parameter
 from facevalue.servers.pool import Budget, Pool, concurrency_note
-from facevalue.servers.refusals import Outage
+from facevalue.servers.replies import Outage, unknown_parameter
 from facevalue.servers.server import Failure, Server, Waits
 from facevalue.stimuli.images import MAX_BYTES
 from facevalue.types import Status

@@ -14,7 +14,7 @@ import polars as pl
 from facevalue.errors import ModelSpecError
 from facevalue.generators.base import GeneratorOptions, PictureRequest
 from facevalue.servers.connections import JSON
-from facevalue.servers.payload import as_json, count, unknown_parameter, writable
+from facevalue.servers.replies import as_json, count, unknown_parameter, writable
 from facevalue.servers.server import Failure
 from facevalue.types import Image
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import PIL.Image
 
 from facevalue.errors import DataError
-from facevalue.stimuli.decoding import picture_on_white
 from facevalue.stimuli.images import FORMATS, MAX_BYTES, read_header
+from facevalue.stimuli.pixels import picture_on_white
 from facevalue.types import Image
 
 _DARK = 2

@@ -24,8 +24,8 @@ from facevalue.generators.base import (
     PictureRequest,
 )
 from facevalue.models._pictures import picture
-from facevalue.stimuli.cielab import lab, to_rgb
-from facevalue.stimuli.portraits.streams import Stream
+from facevalue.stimuli.pixels import lab, to_rgb
+from facevalue.stimuli.portraits.levels import Stream
 from facevalue.types import Image, Status
 
 Pixels = npt.NDArray[np.uint8]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from facevalue.inspection.views import PLACES, PictureView, of_places, place_means
-from facevalue.stimuli.cielab import Floats, lab
+from facevalue.stimuli.pixels import Floats, lab
 
 # Registration: the shift and the zoom that lay a picture on its source, found before the two are compared.
 

@@ -16,9 +16,8 @@ from facevalue.inspection.edits import Edit
 from facevalue.inspection.quantities import QUANTITIES, Expectation, Need
 from facevalue.inspection.views import Box, PictureView, blankness, place_means
 from facevalue.models.base import Capabilities, ModelOptions
-from facevalue.stimuli.cielab import Floats, hue, typology_angle
 from facevalue.stimuli.images import content_hash
-from facevalue.stimuli.lookalikes import difference_hash
+from facevalue.stimuli.pixels import Floats, difference_hash, hue, typology_angle
 from facevalue.types import Image, Request, Response, Status
 
 NONE = "default"

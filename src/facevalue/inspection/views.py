@@ -11,8 +11,8 @@ import PIL.Image
 from scipy import ndimage
 
 from facevalue.models._pictures import picture
-from facevalue.stimuli.cielab import Floats, lab
 from facevalue.stimuli.images import Kept, content_hash
+from facevalue.stimuli.pixels import Floats, lab
 from facevalue.types import Image
 
 # What a picture alone tells of its quality: whether it is sharp, and whether there is anything in it.

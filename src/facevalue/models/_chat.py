@@ -14,8 +14,15 @@ import PIL.Image
 
 from facevalue.models._spelling import Position
 from facevalue.models._toplogprobs import read_positions
-from facevalue.servers.payload import as_json, count, named_parameter, writable
-from facevalue.servers.refusals import holds_words, is_refusal, is_withheld_end
+from facevalue.servers.replies import (
+    as_json,
+    count,
+    holds_words,
+    is_refusal,
+    is_withheld_end,
+    named_parameter,
+    writable,
+)
 from facevalue.thinking import CUT_THINKING, OPENED, after_thinking, ends_thinking
 from facevalue.types import Image, Option, Question, Sampling, Status
 

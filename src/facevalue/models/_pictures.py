@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 import PIL.Image
 
 from facevalue.errors import DataError
-from facevalue.stimuli.decoding import picture_on_white
 from facevalue.stimuli.images import MAX_BYTES, Kept
+from facevalue.stimuli.pixels import picture_on_white
 from facevalue.types import Image, Stimulus
 
 # Encoded pictures that are asked about again: the stimuli of a unit take turns, question by question.

@@ -25,7 +25,7 @@ from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached_tokens import CachedTokens
 from facevalue.servers.pool import Budget, Pool, concurrency_note
-from facevalue.servers.refusals import Outage, holds_words
+from facevalue.servers.replies import Outage, holds_words
 from facevalue.servers.server import Failure, Waits
 from facevalue.thinking import after_thinking
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus

@@ -7,9 +7,8 @@ from typing import NamedTuple, TypeGuard
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
 from facevalue.servers.connections import Connections, target_of
-from facevalue.servers.payload import as_json
 from facevalue.servers.pool import Pool
-from facevalue.servers.refusals import Outage
+from facevalue.servers.replies import Outage, as_json
 from facevalue.servers.server import Failure, Server, Waits
 from facevalue.types import Status
 

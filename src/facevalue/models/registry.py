@@ -12,7 +12,7 @@ from facevalue.models.base import Model, ModelOptions, checked_model
 from facevalue.models.inspect.providers import PROVIDERS, names_provider
 from facevalue.plugins import Plugin
 from facevalue.printable import first_line
-from facevalue.servers.refusals import checked_words
+from facevalue.servers.replies import checked_words
 
 KINDS = {
     "sim": "NAME",

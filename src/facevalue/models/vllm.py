@@ -23,7 +23,7 @@ from facevalue.models._spelling import Position
 from facevalue.models._toplogprobs import log_probability
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached_tokens import CachedTokens
-from facevalue.servers.refusals import Outage
+from facevalue.servers.replies import Outage
 from facevalue.thinking import unsaid_tokens
 from facevalue.types import Question, Request, Response, Sampling, Status, Stimulus
 

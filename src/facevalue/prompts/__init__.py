@@ -1,5 +1,5 @@
 """Prompts: orders of options, articles, interventions, the Caesar cipher."""
 
-from facevalue.prompts.forced_choice import ORDERINGS, Ordering
+from facevalue.prompts.phrases import ORDERINGS, Ordering
 
 __all__ = ["ORDERINGS", "Ordering"]

@@ -38,8 +38,7 @@ from facevalue.statistics.estimand import Estimand, margins
 from facevalue.statistics.precision import Precision
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
 from facevalue.statistics.statistic import MOST_GROUPS
-from facevalue.stimuli.columns import Column, lacking
-from facevalue.stimuli.faults import Faults, ManifestError
+from facevalue.stimuli.manifest_rows import Column, Faults, ManifestError, lacking
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from facevalue.protocol.edits import (
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, chosen, fold_name, names, whole
 from facevalue.protocol.slots import fill_slots, slots
-from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import MAKING, MAX_CELL, RESERVED
+from facevalue.stimuli.manifest_rows import Column
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES, Identity
-from facevalue.stimuli.portraits.streams import Stream
+from facevalue.stimuli.portraits.levels import Stream
 from facevalue.types import OptionValue
 
 # What FaceValue draws in place of the pictures that an own study has made: its portraits, as far as levels say who.
@@ -255,7 +255,7 @@ class DeclaredMaking:
     def plan(self, options: Mapping[str, OptionValue]) -> PicturePlan:
         """Bases, and after each its edits."""
         bases = self._sources(options) if options["sources"] else self._bases(options)
-        from facevalue.stimuli.drawn_workers import DrawnImages  # noqa: PLC0415 - a study that is read draws nothing
+        from facevalue.stimuli.drawings.workers import DrawnImages  # noqa: PLC0415 - a study that is read draws nothing
 
         unit = [] if self.unit == IMAGE else [self.unit]
         bases = candidates(bases, whole(options, "draws", 1, MOST_DRAWS), IMAGE, *unit)

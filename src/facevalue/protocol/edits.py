@@ -11,8 +11,8 @@ from facevalue.generators.base import NULL_EDIT
 from facevalue.protocol.making import IMAGE, PATH, PICTURE_SEED, PROMPT, SOURCE
 from facevalue.protocol.settings import Options, Setting, whole
 from facevalue.protocol.sources import own_manifest
-from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import SHARD_ROW
+from facevalue.stimuli.manifest_rows import Column
 
 ATTEMPT = "attempt"
 """Column that numbers candidates of one base, where several are made."""

@@ -15,9 +15,8 @@ from facevalue.protocol.sources import kind_of, own_manifest, root_of, source_pa
 from facevalue.protocol.stimuli import Listed
 from facevalue.statistics.sets import OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.images import ImageFiles, content_hash, image_files
+from facevalue.stimuli.manifest_rows import Column, Faults
 from facevalue.types import Image, Stimulus
 
 LOOKED_FOR, MADE_FROM = "looked_for", "made_from"

@@ -20,11 +20,9 @@ from facevalue.protocol.study import LeftOut
 from facevalue.protocol.toml_tables import TomlTable
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.faults import Faults
+from facevalue.stimuli.folders import Levels, PathPattern
 from facevalue.stimuli.images import FileSource, content_hash
-from facevalue.stimuli.patterns import Levels, PathPattern
-from facevalue.stimuli.sets import Listing
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing
 from facevalue.types import Image, Stimulus
 
 # Edited pictures beside what they were edited from: two pictures a trial, the source first.
@@ -233,9 +231,11 @@ def _folder(options: Options) -> Path:
 
 @lru_cache(maxsize=1)
 def _listing(name: str, folder: Path) -> Listing:
-    from facevalue.stimuli.cultural_counterfactuals import read_cultural_counterfactuals  # noqa: PLC0415 - pyarrow
-    from facevalue.stimuli.social_counterfactuals import read_social_counterfactuals  # noqa: PLC0415
-    from facevalue.stimuli.utkface import read_utkface  # noqa: PLC0415
+    from facevalue.stimuli.counterfactual_datasets import (  # noqa: PLC0415
+        read_cultural_counterfactuals,
+        read_social_counterfactuals,
+    )
+    from facevalue.stimuli.face_datasets import read_utkface  # noqa: PLC0415
 
     readers: dict[str, Callable[[Path], Listing]] = {
         "cultural-counterfactuals": read_cultural_counterfactuals,
@@ -247,7 +247,7 @@ def _listing(name: str, folder: Path) -> Listing:
 
 
 def _read_fairface(folder: Path) -> Listing:
-    from facevalue.stimuli.fairface import read_fairface  # noqa: PLC0415
+    from facevalue.stimuli.face_datasets import read_fairface  # noqa: PLC0415
 
     tables = [read_fairface(labels) for labels in sorted(folder.glob(_FAIRFACE))]
     if not tables:

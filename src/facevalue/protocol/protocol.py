@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor Nu
     from facevalue.protocol.study import Study
     from facevalue.statistics.estimand import Estimand
     from facevalue.statistics.sets import Sets
-    from facevalue.stimuli.columns import Column
+    from facevalue.stimuli.manifest_rows import Column
 
 Build = Callable[[Mapping[str, OptionValue], "pl.DataFrame | None"], "Study"]
 """From a value for each setting, and perhaps a stored table of stimuli, to the study."""

@@ -12,8 +12,7 @@ from facevalue.protocol.sources import kind_of, root_of
 from facevalue.protocol.stimuli import UNITS, Listed
 from facevalue.statistics.sets import APART, BESIDE, NO_PICTURE, OTHER_PATH, Sets
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.individuals import FileIndividuals
-from facevalue.stimuli.pair_source import PairSource
+from facevalue.stimuli.pairs import FileIndividuals, PairSource
 
 LEFT, RIGHT = "left", "right"
 SIDE = "base_side"

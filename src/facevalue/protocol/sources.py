@@ -13,11 +13,9 @@ from facevalue.protocol.settings import EXCLUDE, Options
 from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.faults import Faults
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.sets import Listing
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing
 
 Shows = Callable[[pl.DataFrame, Options], Source]
 """From the table of pictures and the settings to what shows them."""

@@ -14,8 +14,7 @@ from facevalue.protocol.sources import files, own_manifest
 from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import APART, NO_PICTURE, Sets
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_portraits import (
+from facevalue.stimuli.drawings.portraits import (
     CONTROL,
     FULL_BODY,
     PortraitSource,
@@ -23,10 +22,10 @@ from facevalue.stimuli.drawn_portraits import (
     draw_identities,
     portrait_manifest,
 )
-from facevalue.stimuli.faults import Faults
+from facevalue.stimuli.folders import Levels, PathPattern, read_folder
 from facevalue.stimuli.manifest import MAX_CELL, RESERVED
-from facevalue.stimuli.pair_source import NoPicture
-from facevalue.stimuli.patterns import Levels, PathPattern, read_folder
+from facevalue.stimuli.manifest_rows import Column, Faults
+from facevalue.stimuli.pairs import NoPicture
 from facevalue.stimuli.portraits import ATTRIBUTES
 from facevalue.types import Stimulus
 
@@ -240,7 +239,7 @@ class DrawnSets(Stimuli):
 
     def table(self, options: Options) -> pl.DataFrame:
         """A row per picture."""
-        from facevalue.stimuli.drawn_sets import portrait_sets, worker_sets  # noqa: PLC0415 - drawings take their time
+        from facevalue.stimuli.drawings.workers import portrait_sets, worker_sets  # noqa: PLC0415 - drawings take their time
 
         count, seed = given.whole(options, "sets", 1, MOST_ROWS // 10), given.whole(options, "set_seed", 0)
         listed = (worker_sets if self.show == WORKERS else portrait_sets)(count, seed).with_columns(identity="image")
@@ -253,7 +252,7 @@ class DrawnSets(Stimuli):
 
     def source(self, table: pl.DataFrame, options: Options) -> Source:
         """Draws them when they are looked at."""
-        from facevalue.stimuli.drawn_sets import drawn_sets  # noqa: PLC0415
+        from facevalue.stimuli.drawings.workers import drawn_sets  # noqa: PLC0415
 
         return drawn_sets(table)
 
@@ -350,7 +349,7 @@ class Folder(Listed):
     path:
         The folder, by default.
     pattern:
-        How paths are made (`stimuli.patterns`); "" for counterfactual sets, a folder each with a picture per level.
+        How paths are made (`stimuli.folders`); "" for counterfactual sets, a folder each with a picture per level.
     levels:
         Levels of fields of the pattern; a field without any holds any text.
 

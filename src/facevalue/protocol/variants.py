@@ -30,9 +30,9 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.tasks import TASK
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.blank import WITHOUT, blank_stimulus
 from facevalue.stimuli.captions import Caption
-from facevalue.stimuli.pair_source import TEXT
+from facevalue.stimuli.pairs import TEXT
+from facevalue.stimuli.pixels import WITHOUT, blank_stimulus
 from facevalue.store.manifest import INTERVENTIONS
 from facevalue.types import OptionValue, Stimulus
 

@@ -29,7 +29,7 @@ from facevalue.records.base import (
     milliseconds,
     text_of,
 )
-from facevalue.servers.refusals import is_refusal
+from facevalue.servers.replies import is_refusal
 from facevalue.store.manifest import RECORDED_BY
 from facevalue.types import Status
 from facevalue.untrusted_files import check_file, to_json

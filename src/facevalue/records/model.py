@@ -10,7 +10,7 @@ from facevalue.models._fallback import exact, response_of
 from facevalue.models.base import Capabilities
 from facevalue.models.inspect.providers import AskedModel, is_asked_for
 from facevalue.records.base import Fact, Key, Record, RecordedReply, asker_of, content_of
-from facevalue.servers.refusals import holds_words
+from facevalue.servers.replies import holds_words
 from facevalue.types import Request, Response, Status
 
 _MOST_NAMES = 20

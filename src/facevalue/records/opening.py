@@ -6,9 +6,8 @@ from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.records.base import Record, checked_dict
-from facevalue.records.batches import anthropic_batch, openai_batch
+from facevalue.records.batches import anthropic_batch, first_object, openai_batch
 from facevalue.records.inspect_log import inspect_document, inspect_log
-from facevalue.records.lines import first_object
 from facevalue.untrusted_files import nearest, read_file, to_json
 
 _MOST = 10_000  # files of a folder

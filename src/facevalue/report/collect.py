@@ -53,7 +53,7 @@ from facevalue.runs.reviews.pictures import with_ratings
 from facevalue.runs.storage.units import run_numbers
 from facevalue.runs.stored_run import ReplyTally, StoredRun
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.persons import persons_of
+from facevalue.stimuli.manifest_rows import persons_of
 from facevalue.store.files import STIMULI as MANIFEST
 from facevalue.store.manifest import RECORDED_BY, Session
 from facevalue.store.ranges import is_in_place

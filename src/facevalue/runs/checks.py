@@ -13,7 +13,7 @@ from facevalue.printable import quote
 from facevalue.protocol.study import Study
 from facevalue.runs.open_requests import Completion
 from facevalue.runs.requests import Index, RequestBuilder, TrialNumbers, stimulus_columns
-from facevalue.stimuli.faults import PicturesError
+from facevalue.stimuli.manifest_rows import PicturesError
 from facevalue.store.files import STIMULI
 from facevalue.store.reader import distinct, scan_stored
 from facevalue.types import Question, Request

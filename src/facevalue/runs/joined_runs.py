@@ -18,7 +18,7 @@ from facevalue.runs.judgments import judged_by, read_judgments
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.requests import stimulus_columns
 from facevalue.runs.stored_run import SAID, ReplyTally, StoredRun, answers, rebuilt
-from facevalue.stimuli.pair_source import TEXT
+from facevalue.stimuli.pairs import TEXT
 from facevalue.store.files import LISTS, ROOTS
 from facevalue.store.sight import Sight
 

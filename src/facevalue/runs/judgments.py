@@ -21,7 +21,7 @@ from facevalue.models.base import Expecting, Model
 from facevalue.parquet import parquet_bytes, read_table
 from facevalue.protocol.offers import JudgedWords, WordList
 from facevalue.seals import SHARD, check_shard, digest_of
-from facevalue.stimuli.blank import WITHOUT
+from facevalue.stimuli.pixels import WITHOUT
 from facevalue.store.files import make_folder, write_whole
 from facevalue.store.journal import JOURNAL, Journal, left_over
 from facevalue.store.lease import RunLock

@@ -15,8 +15,7 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.variant_files import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.base import Fact, Record, StudyAsked
-from facevalue.records.batches import FORMS, RequestForm
-from facevalue.records.lines import CustomId
+from facevalue.records.batches import FORMS, CustomId, RequestForm
 from facevalue.records.model import RecordModel
 from facevalue.runs.checks import check_images, check_shown
 from facevalue.runs.open_requests import Completion, RequestStream
@@ -24,7 +23,7 @@ from facevalue.runs.preparation import Prepared, model_in_path
 from facevalue.runs.requests import RequestBuilder, TrialNumbers
 from facevalue.runs.runner import begin_run
 from facevalue.runs.settings import RunSettings, table_digest
-from facevalue.servers.refusals import checked_words
+from facevalue.servers.replies import checked_words
 from facevalue.store.files import ASIDE, MANIFEST, PLACES, make_folder, unwritable
 from facevalue.store.journal import recover
 from facevalue.store.lease import RunLock

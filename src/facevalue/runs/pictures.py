@@ -122,8 +122,7 @@ def _find_same_pictures(pictures: pl.DataFrame, units: pl.Series, root: Path | N
         digests: Sequence[object] = paths  # files of a making are named by what they hold
         pairs = []
     else:
-        from facevalue.stimuli.lookalikes import lookalikes  # noqa: PLC0415 - a plan without pictures opens none
-        from facevalue.stimuli.picture_facts import facts_of  # noqa: PLC0415
+        from facevalue.stimuli.pixels import facts_of, lookalikes  # noqa: PLC0415 - a plan without pictures opens none
 
         seen = facts_of(image_files(pictures, root), paths)
         digests = [facts.digest or f"row {row}" for row, facts in enumerate(seen.facts)]

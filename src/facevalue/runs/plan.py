@@ -15,7 +15,7 @@ from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.precision import Precision, Respondents, UnitSpread
-from facevalue.stimuli.pair_source import TEXT
+from facevalue.stimuli.pairs import TEXT
 
 _CHARACTERS_PER_TOKEN = 4.0  # English text under the usual BPE vocabularies: 4 to 4.5
 _OVERHEAD = 12  # chat template

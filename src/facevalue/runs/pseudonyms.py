@@ -13,10 +13,9 @@ import polars as pl
 from facevalue.protocol.study import Study
 from facevalue.runs.stored_run import StoredRun
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.columns import Column
 from facevalue.stimuli.manifest import FORM
-from facevalue.stimuli.name_words import GROUPS, words_of
-from facevalue.stimuli.persons import person_numbers, persons_of
+from facevalue.stimuli.manifest_guess import GROUPS, words_of
+from facevalue.stimuli.manifest_rows import Column, person_numbers, persons_of
 
 LEFT_OUT = "(left out: it names a person or a file)"
 """What stands in place of a reply."""

@@ -17,7 +17,7 @@ import certifi
 from facevalue.errors import ModelError
 from facevalue.printable import printable, without_key
 from facevalue.servers.connections import JSON, MAX_BODY, BrokenReplyError, Connections, RawReply, UnreachableError
-from facevalue.servers.refusals import is_refusal
+from facevalue.servers.replies import is_refusal
 
 MAX_ERROR = 300
 """Characters of a server's error text that are kept."""

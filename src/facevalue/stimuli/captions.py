@@ -25,12 +25,10 @@ import PIL.ImageOps
 import resvg_py
 
 from facevalue.errors import DataError
-from facevalue.stimuli.blank import NOTHING
-from facevalue.stimuli.decoding import open_picture
-from facevalue.stimuli.forms_lettering import Lettering, source, tidy, width
+from facevalue.stimuli.forms import Lettering, source, tidy, width
 from facevalue.stimuli.images import FORMATS, MAX_PIXELS, Kept
-from facevalue.stimuli.pair_source import TEXT
-from facevalue.stimuli.pairs import MIN_SIDE, Pixels
+from facevalue.stimuli.pairs import MIN_SIDE, TEXT, Pixels
+from facevalue.stimuli.pixels import NOTHING, open_picture
 from facevalue.types import Image, Stimulus
 
 # PNG files written several times as fast as by an image library.

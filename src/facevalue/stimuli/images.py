@@ -17,8 +17,8 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.manifest import SHARD_ROW
+from facevalue.stimuli.manifest_rows import PicturesError
 from facevalue.types import Image, Stimulus
 
 # Bounded cache of recent results, in memory.

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.columns import PUBLIC, Column, lacking
-from facevalue.stimuli.faults import Fault, Faults, ManifestError
+from facevalue.stimuli.manifest_rows import PUBLIC, Column, Fault, Faults, ManifestError, lacking
 from facevalue.untrusted_files import check_file, read_text, to_json
 
 MEDIA_TYPES = {

@@ -8,10 +8,9 @@ import numpy as np
 
 from facevalue.errors import DataError
 from facevalue.stimuli.base import Kind, Source, factors_of
-from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.forms import FormSource
-from facevalue.stimuli.individuals import decode
-from facevalue.stimuli.pairs import COMPOSER, compose, encode
+from facevalue.stimuli.manifest_rows import PicturesError
+from facevalue.stimuli.pairs import COMPOSER, compose, decode, encode
 from facevalue.types import Image, Stimulus
 
 _TOGETHER = "two images"

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from facevalue.errors import DataError
-from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.folders import files_below
 from facevalue.stimuli.images import MAX_BYTES, ImageFiles, Kept
 from facevalue.stimuli.manifest import MAX_CELL, SHARD_ROW
+from facevalue.stimuli.manifest_rows import PicturesError
 from facevalue.untrusted_files import check_file
 
 SUFFIX = ".parquet"

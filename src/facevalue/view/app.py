@@ -22,11 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from facevalue.errors import DataError, FaceValueError, SettingError, UnknownNameError
 from facevalue.runs.progress import Interrupts
 from facevalue.untrusted_files import to_json as to_object
-from facevalue.view.background import NotYetError
-from facevalue.view.documents import document, to_json
-from facevalue.view.open_runs import OpenedRuns
-from facevalue.view.page import MISSING, STATIC, built_file, page
-from facevalue.view.page import POLICY as PAGE_POLICY
+from facevalue.view.documents import MISSING, STATIC, built_file, document, page, to_json
+from facevalue.view.documents import POLICY as PAGE_POLICY
+from facevalue.view.open_runs import NotYetError, OpenedRuns
 from facevalue.view.pictures import picture_bytes
 from facevalue.view.reviews import begin, collect_packet, rating_page, save
 

@@ -16,9 +16,8 @@ from facevalue.runs.comparisons.answer_flips import AnswerSide, compared_answers
 from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words
-from facevalue.view.background import Background
 from facevalue.view.estimates import ColumnTitle, FacetLevel
-from facevalue.view.open_runs import OpenedRuns, RunState
+from facevalue.view.open_runs import Background, OpenedRuns, RunState
 from facevalue.view.pictures import PictureRef, list_pictures
 from facevalue.view.query import Piece, Query, Search
 

@@ -32,18 +32,16 @@ from facevalue.stimuli.manifest import public_images
 from facevalue.stimuli.mixed_stimuli import MixedSource
 from facevalue.store.files import make_folder, write_whole
 from facevalue.types import Question
-from facevalue.view import page
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import LONGEST, answers, factor_words, meanings, parse_replies, reason_of
 from facevalue.view.cell import cell_of
 from facevalue.view.compared_answers import compare, default_sides
-from facevalue.view.documents import plain, to_json
+from facevalue.view.documents import STATIC, built_file, plain, to_json
+from facevalue.view.documents import page as page_html
 from facevalue.view.estimates import page_of_rows, rows_of
-from facevalue.view.head import head, lead
-from facevalue.view.missing import missing
+from facevalue.view.head import head, lead, missing, profile
 from facevalue.view.open_runs import OpenedRuns, RunState
 from facevalue.view.pictures import list_pictures, picture_bytes
-from facevalue.view.profile import profile
 from facevalue.view.query import MOST_ROWS, Query
 from facevalue.view.trial import JudgedReply, attention_notes, judgment_notes, picture_checks, sorted_texts
 
@@ -241,7 +239,7 @@ def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> Ex
     DataError
         The page of the viewer is missing from this installation.
     """
-    if page.built_file("viewer.js") is None:
+    if built_file("viewer.js") is None:
         raise DataError("The page of the viewer is missing from this installation (view/static/viewer.js).")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} is not an empty folder: name another.")
@@ -251,14 +249,14 @@ def export_folder(runs: OpenedRuns, folder: Path, *, public: bool = False) -> Ex
     size = sum(index_of(state).trial.size for state in states)
     html = _embed_data(runs, pictures) if size <= _EMBEDDED else ""
     if not html:
-        html = page.page("folder")
+        html = page_html("folder")
         for state in states:
             _write_answers(folder / "data" / f"answers-{state.number}.parquet", _stored_answers(state, pictures))
         for name, make in _makers(runs, pictures):
             value = pictures.without_names(pictures.place_pictures(plain(make())))
             _write(folder / "data" / f"{name}.json", json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
-    for name in page.STATIC:
-        if (data := page.built_file(name)) is not None:
+    for name in STATIC:
+        if (data := built_file(name)) is not None:
             _write(folder / name, data)
     _write(folder / "index.html", html.encode())
     return ExportedFolder(folder / "index.html", pictures.count, size, pictures.note)
@@ -280,7 +278,7 @@ def _embed_data(runs: OpenedRuns, pictures: _Pictures) -> str:
     }
     documents |= answers_of
     text = json.dumps(documents, ensure_ascii=False, allow_nan=False)
-    return page.page("embedded", text) if len(text) <= _MOST_BYTES else ""
+    return page_html("embedded", text) if len(text) <= _MOST_BYTES else ""
 
 
 def _makers(runs: OpenedRuns, pictures: _Pictures) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -12,7 +12,7 @@ import numpy as np
 from facevalue.errors import SettingError, UnknownNameError
 from facevalue.printable import short
 from facevalue.view.answer_index import Places
-from facevalue.view.background import Background
+from facevalue.view.open_runs import Background
 
 # Search: something is looked for piece by piece in the background, for as long as somebody asks how far it is.
 

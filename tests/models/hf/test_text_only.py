@@ -15,7 +15,7 @@ from facevalue.models import load
 from facevalue.models.base import ModelOptions
 from facevalue.models.hf.chat import prepare
 from facevalue.models.hf.loading import Loaded
-from facevalue.stimuli.blank import WITHOUT
+from facevalue.stimuli.pixels import WITHOUT
 from facevalue.types import Image, Option, Question, Request, Sampling, Status, Stimulus
 from tests.models.hf import planted, tiny
 from tests.models.hf.test_families import QUESTIONS, ROUNDING, gap, plain, shared

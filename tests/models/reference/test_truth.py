@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import ModelError
 from facevalue.models.reference.truth import PlantedEffects
-from facevalue.stimuli.drawn_people import LOOKS
+from facevalue.stimuli.drawings.people import LOOKS
 from facevalue.stimuli.noto.persona_scenes import PERSONAS as DRAWN
 from facevalue.studies.stylisticbias.tables import grid, scenarios
 from facevalue.studies.vignette.tables import term_pairs

@@ -13,7 +13,7 @@ from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel,
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.asks import phrase_options
 from facevalue.protocol.variant_files import builtin
-from facevalue.stimuli.drawn_portraits import PortraitSource, draw_identities, portrait_manifest
+from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Question, Request, Sampling, Stimulus
 from reference.truth import SCENARIOS, PlantedTruth

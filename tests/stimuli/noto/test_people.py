@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.stimuli.noto.artwork import artwork
-from facevalue.stimuli.noto.colours import FEATURES, SKIN, TONES
-from facevalue.stimuli.noto.people import (
+from facevalue.stimuli.noto.artwork import (
+    FEATURES,
     FIGURES,
     OCCUPATIONS,
     PRESENTATIONS,
+    SKIN,
+    TONES,
+    artwork,
     artwork_name,
     person_svg,
 )
-from facevalue.stimuli.portraits.raster import png
+from facevalue.stimuli.portraits.shapes import png
 from tests.drawn import pixels, skin_mask_svg
 
 ALL = [(who, how) for who in OCCUPATIONS for how in PRESENTATIONS]

@@ -7,11 +7,9 @@ import pytest
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto import scenes
-from facevalue.stimuli.noto.artwork import artwork, document, nest_document
+from facevalue.stimuli.noto.artwork import artwork, document, nest_document, person_svg
 from facevalue.stimuli.noto.backdrops import BACKDROPS, FOREGROUNDS
-from facevalue.stimuli.noto.drawings import DRAWINGS
-from facevalue.stimuli.noto.people import person_svg
-from facevalue.stimuli.noto.scenes import ACTIVITIES, NOT_DRAWN, SIZE, scene_svg
+from facevalue.stimuli.noto.scenes import ACTIVITIES, DRAWINGS, NOT_DRAWN, SIZE, scene_svg
 from facevalue.stimuli.portraits import Identity, svg
 from tests.drawn import pixels
 from tools.noto_artwork import needed

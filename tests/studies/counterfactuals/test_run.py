@@ -23,7 +23,7 @@ from facevalue.runs.judging import annotate
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.stored_run import StoredRun
-from facevalue.stimuli.social_counterfactuals import ATTRIBUTES
+from facevalue.stimuli.counterfactual_datasets import ATTRIBUTES
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key
 from tests.models.misbehaving import Exchange, Misbehaving

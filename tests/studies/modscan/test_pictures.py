@@ -12,8 +12,8 @@ from facevalue.protocol.cards import StatedCard
 from facevalue.protocol.study import Study
 from facevalue.report.sections.headline import page_of
 from facevalue.runs.checks import check_pictures
-from facevalue.stimuli.faults import PicturesError
 from facevalue.stimuli.images import content_hash
+from facevalue.stimuli.manifest_rows import PicturesError
 from tests.studies.modscan.asked import answered, attribute, build
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.studies.vignette.prompts import (
     KINDS,
     MAX_BYTES,

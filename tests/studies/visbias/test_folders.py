@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.stimuli.folders import group_counts
 from facevalue.stimuli.images import ImageFiles
 from facevalue.stimuli.manifest import read_manifest, write_manifest
-from facevalue.stimuli.patterns import group_counts
 from facevalue.studies.visbias.pictures import FACTORS, read_photographs
 from facevalue.studies.visbias.tables import races
 

@@ -29,7 +29,7 @@ from facevalue.runs.progress import silence_told
 from facevalue.runs.rich_progress import duration, short
 from facevalue.runs.runner import begin
 from facevalue.runs.stored_run import StoredRun
-from facevalue.stimuli.drawn_portraits import default_cache, draw_all
+from facevalue.stimuli.drawings.portraits import default_cache, draw_all
 from facevalue.store.files import ESTIMATES
 from facevalue.studies import protocol as protocol_of
 from facevalue.studies.offers import example

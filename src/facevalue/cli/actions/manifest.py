@@ -24,10 +24,10 @@ from facevalue.runs.makings.data_statement import FILE, ListFile, Rights, data_s
 from facevalue.runs.makings.made_list import stated_before, to_file, write_made_statement
 from facevalue.runs.own_pictures.manifest_check import ManifestUse, Upright, check_manifest, check_scenes, write_upright
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.faults import Fault
 from facevalue.stimuli.folders import read_scenes
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
+from facevalue.stimuli.manifest_rows import Fault
 from facevalue.store.files import write_whole
 from facevalue.studies import STUDIES
 from facevalue.studies import protocol as look_up

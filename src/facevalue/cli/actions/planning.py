@@ -25,7 +25,7 @@ from facevalue.runs.plan import BlockPlan, Detection, Plan, detection, planned_p
 from facevalue.runs.plan import plan as make_plan
 from facevalue.runs.sight import REQUESTS
 from facevalue.statistics.precision import Precision
-from facevalue.stimuli.persons import persons_of
+from facevalue.stimuli.manifest_rows import persons_of
 from facevalue.studies import available
 from facevalue.types import OptionValue
 

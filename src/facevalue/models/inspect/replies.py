@@ -5,7 +5,7 @@ from typing import Any
 
 from facevalue.models._chat import ONLY_THOUGHTS, ServerReply, is_nothing, status_of
 from facevalue.models._toplogprobs import read_positions
-from facevalue.servers.payload import count, writable
+from facevalue.servers.replies import count, writable
 from facevalue.thinking import CUT_THINKING, after_thinking
 from facevalue.types import Status
 

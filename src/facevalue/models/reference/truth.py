@@ -15,7 +15,7 @@ import polars as pl
 
 from facevalue.errors import ModelError
 from facevalue.parquet import read_table
-from facevalue.stimuli.drawn_portraits import CONTROL
+from facevalue.stimuli.drawings.portraits import CONTROL
 
 Array = npt.NDArray[np.float64]
 POSITION, LETTER = 0.25, 0.10

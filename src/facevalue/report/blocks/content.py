@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from facevalue.errors import DataError
 from facevalue.protocol.lookup import Estimate
-from facevalue.stimuli.decoding import picture_on_white
+from facevalue.stimuli.pixels import picture_on_white
 
 NO_ICON = Markup("")
 

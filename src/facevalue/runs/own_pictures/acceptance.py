@@ -21,8 +21,7 @@ from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, OF_SOURCE, R
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, image_files
-from facevalue.stimuli.lookalikes import lookalikes
-from facevalue.stimuli.picture_facts import MOST_VIEWS, facts_of
+from facevalue.stimuli.pixels import MOST_VIEWS, facts_of, lookalikes
 from facevalue.studies.declared.pictures import GROUPS, PROTOCOL
 
 # What was found of pictures: a row per picture with its quantities, read from a run of inspection.

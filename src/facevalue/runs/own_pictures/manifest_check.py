@@ -22,15 +22,22 @@ from facevalue.protocol.sources import own_manifest
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.checks import check_pictures, check_shown
 from facevalue.runs.requests import stimulus_columns
-from facevalue.stimuli.columns import FORM, Column, misspelled_columns
-from facevalue.stimuli.decoding import picture_on_white
-from facevalue.stimuli.faults import Fault, Faults, ManifestError, PicturesError
 from facevalue.stimuli.folders import COLUMNS, nearest_file
 from facevalue.stimuli.images import FORMATS, FileSource, ImageFiles, content_hash, image_files, noting
-from facevalue.stimuli.lookalikes import lookalikes
 from facevalue.stimuli.manifest import read_manifest
-from facevalue.stimuli.persons import ListedPersons, person_numbers, persons_of
-from facevalue.stimuli.picture_facts import ManyFacts, PictureFacts, facts_of
+from facevalue.stimuli.manifest_rows import (
+    FORM,
+    Column,
+    Fault,
+    Faults,
+    ListedPersons,
+    ManifestError,
+    PicturesError,
+    misspelled_columns,
+    person_numbers,
+    persons_of,
+)
+from facevalue.stimuli.pixels import ManyFacts, PictureFacts, facts_of, lookalikes, picture_on_white
 from facevalue.store.files import write_whole
 from facevalue.types import OptionValue
 

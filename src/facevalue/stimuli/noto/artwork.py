@@ -1,4 +1,9 @@
-"""Artwork of Noto Emoji, vendored: SVG bodies on a grid of 128 x 128, and how they are placed in a picture."""
+"""Artwork of Noto Emoji: bodies on a grid of 128 x 128, skin tones, and people.
+
+As published, the five variants of an emoji differ in their hair as well as in their skin. So only one variant is
+kept (medium-light), its skin colours are replaced by those that the published variants have in the same places,
+and hair, brows, mouth and eyes get one dark brown for all tones, dark enough to be seen on each.
+"""
 
 import json
 import re
@@ -77,3 +82,96 @@ def on_white(svg_text: str, size: int = GRID) -> str:
     """Return a document as a picture of its own, so many units wide and high, on white."""
     white = f'<rect x="0" y="0" width="{size}" height="{size}" fill="#ffffff"/>'
     return document(white + nest_document(svg_text, 0, 0, size, "p-"), size)
+
+
+TONES: tuple[str, ...] = ("light", "medium-light", "medium", "medium-dark", "dark")
+
+_COLOUR = re.compile(r"#[0-9a-f]{6}\b|#[0-9a-f]{3}\b")
+
+# Face; its shades (ears, nose, neck); and the lines of hands, in the order of TONES.
+SKIN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "#e0bb95": ("#f9ddbd", "#e0bb95", "#ba8d68", "#a56c43", "#70534a"),
+        "#c48e6a": ("#dba689", "#c48e6a", "#99674f", "#875334", "#3c2b24"),
+        "#dba689": ("#edbd82", "#dba689", "#99674f", "#875334", "#3c2b24"),
+        "#cca47a": ("#ffd29c", "#cca47a", "#a47b62", "#8d5738", "#5c4037"),
+        "#ba8f63": ("#edbd82", "#ba8f63", "#91674d", "#875334", "#4a2f27"),
+        "#a87254": ("#d0a183", "#a87254", "#7f5340", "#6b4129", "#2f221d"),  # singers' hands; the shades are ours
+    }
+)
+FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "#ab872f": "#3e2c25",  # hair
+        "#9b782c": "#3e2c25",
+        "#bfa055": "#5a4237",  # light on hair
+        "#6d4c41": "#2e1f1b",  # brows, mouth
+        "#785446": "#2e1f1b",
+        "#825e1d": "#2e1f1b",
+        "#5d4037": "#261a17",  # eyes
+    }
+)
+
+
+def recolour(body: str, tone: str) -> str:
+    """Return a medium-light body in a skin tone, hair and features dark brown.
+
+    >>> recolour('<path fill="#e0bb95"/><path fill="#ab872f"/>', "dark")
+    '<path fill="#70534a"/><path fill="#3e2c25"/>'
+    """
+    if tone not in TONES:
+        raise UnknownNameError("skin tone", tone, TONES)
+    at = TONES.index(tone)
+    colours = {**FEATURES, **{base: tones[at] for base, tones in SKIN.items()}}
+    return _COLOUR.sub(lambda match: colours.get(match[0], match[0]), body)
+
+
+PRESENTATIONS: tuple[str, ...] = ("man", "woman", "person")
+
+OCCUPATIONS: tuple[str, ...] = (
+    "health-worker", "student", "teacher", "judge", "farmer", "cook", "mechanic", "factory-worker", "office-worker",
+    "scientist", "technologist", "singer", "artist", "pilot", "astronaut", "firefighter", "police-officer",
+    "detective", "guard", "construction-worker",
+)  # fmt: skip
+
+# What the emoji is called for a man, a woman, a person; None where the artwork has no such picture.
+FIGURES: Mapping[str, tuple[str | None, str | None, str | None]] = MappingProxyType(
+    {
+        "child": ("boy", "girl", "child"),
+        "adult": ("man", "woman", "person"),
+        "older": ("old-man", "old-woman", "older-person"),
+        "headscarf": (None, "woman-with-headscarf", None),
+        "turban": ("man-wearing-turban", "woman-wearing-turban", "person-wearing-turban"),
+        "tuxedo": ("man-in-tuxedo", "woman-in-tuxedo", "person-in-tuxedo"),
+        "manual-wheelchair": ("man-in-manual-wheelchair", "woman-in-manual-wheelchair", "person-in-manual-wheelchair"),
+        "white-cane": ("man-with-white-cane", "woman-with-white-cane", "person-with-white-cane"),
+    }
+)
+
+
+def artwork_name(role: str, presentation: str) -> str:
+    """Return the name of the emoji that shows an occupation or a figure.
+
+    >>> artwork_name("cook", "woman"), artwork_name("older", "man"), artwork_name("cook", "person")
+    ('woman-cook', 'old-man', 'cook')
+    """
+    if presentation not in PRESENTATIONS:
+        raise UnknownNameError("presentation", presentation, PRESENTATIONS)
+    if role in OCCUPATIONS:
+        return role if presentation == "person" else f"{presentation}-{role}"
+    if role not in FIGURES:
+        raise UnknownNameError("occupation", role, (*OCCUPATIONS, *FIGURES))
+    name = FIGURES[role][PRESENTATIONS.index(presentation)]
+    if name is None:
+        raise DataError(f"The artwork has no {presentation} with a {role}.")
+    return name
+
+
+def person_svg(occupation: str, presentation: str, tone: str) -> str:
+    """Return an occupation, or a figure of `FIGURES`, as an SVG document of 128 x 128 units with no background.
+
+    The tone changes the skin and nothing else. The artwork draws astronauts alike in all three presentations.
+    """
+    return document(recolour(body(artwork_name(occupation, presentation)), tone))
+
+
+__all__ = ["FIGURES", "OCCUPATIONS", "PRESENTATIONS", "TONES", "artwork_name", "person_svg"]

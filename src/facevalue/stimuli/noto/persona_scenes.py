@@ -14,8 +14,20 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.stimuli.noto import persona_drawings as d
 from facevalue.stimuli.noto.artwork import document
 from facevalue.stimuli.noto.backdrops import FOREGROUNDS, disc, path, rect, stroke
-from facevalue.stimuli.noto.persona_belongings import dilapidated_car, fence, hedge, hut, luxury_car, villa, weeds
-from facevalue.stimuli.noto.persona_canvas import Canvas, Drawing, pick, some, uniform
+from facevalue.stimuli.noto.persona_drawings import (
+    Canvas,
+    Drawing,
+    dilapidated_car,
+    fence,
+    hedge,
+    hut,
+    luxury_car,
+    pick,
+    some,
+    uniform,
+    villa,
+    weeds,
+)
 from facevalue.stimuli.noto.scenes import SIZE
 
 ART = ("artist-palette", "paintbrush", "crayon")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from facevalue.stimuli.portraits.cache import PortraitCache
-    from facevalue.stimuli.portraits.compose import MARGIN, mask_svg, svg
+    from facevalue.stimuli.portraits.composition import MARGIN, PortraitCache, mask_svg, svg
     from facevalue.stimuli.portraits.levels import (
         AGES,
         ATTRIBUTES,
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
         Attribute,
         Framing,
         Identity,
+        sample_identities,
     )
-    from facevalue.stimuli.portraits.raster import RENDERER_VERSION, key, png
-    from facevalue.stimuli.portraits.sampling import sample_identities
+    from facevalue.stimuli.portraits.shapes import RENDERER_VERSION, key, png
 
 __all__ = [
     "AGES",
@@ -52,8 +51,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "facevalue.stimuli.portraits.cache": ("PortraitCache",),
-        "facevalue.stimuli.portraits.compose": ("MARGIN", "mask_svg", "svg"),
+        "facevalue.stimuli.portraits.composition": ("MARGIN", "PortraitCache", "mask_svg", "svg"),
         "facevalue.stimuli.portraits.levels": (
             "AGES",
             "ATTRIBUTES",
@@ -64,8 +62,8 @@ __getattr__, __dir__ = lazy_names(
             "Attribute",
             "Framing",
             "Identity",
+            "sample_identities",
         ),
-        "facevalue.stimuli.portraits.raster": ("RENDERER_VERSION", "key", "png"),
-        "facevalue.stimuli.portraits.sampling": ("sample_identities",),
+        "facevalue.stimuli.portraits.shapes": ("RENDERER_VERSION", "key", "png"),
     },
 )

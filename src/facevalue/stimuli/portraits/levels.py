@@ -1,9 +1,12 @@
-"""Levels of portraits: identities, the twelve attributes, their 55 values."""
+"""Levels of portraits: identities, the twelve attributes and their 55 values; random streams; equal samples."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import product
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from facevalue.errors import DataError, UnknownNameError
 
@@ -130,3 +133,70 @@ def resolve_framing(change: tuple[str, str] | None, framing: str | None) -> Fram
     if framing is not None:
         return check_framing(framing)
     return ATTRIBUTES[change[0]].framing if change and change[0] in ATTRIBUTES else "portrait"
+
+
+T = TypeVar("T")
+
+
+class Stream:
+    """Random numbers that depend on an identity's seed and a feature's name, and on nothing else.
+
+    Only :meth:`random.Random.random` is drawn from, whose sequence Python guarantees across versions.
+    """
+
+    def __init__(self, seed: int, feature: str) -> None:
+        digest = blake2b(f"{seed}\x1f{feature}".encode(), digest_size=16).digest()
+        self._random = random.Random(int.from_bytes(digest, "big"))  # noqa: S311
+
+    def unit(self) -> float:
+        """Return a number in [0, 1)."""
+        return self._random.random()
+
+    def uniform(self, low: float, high: float) -> float:
+        """Return a number between ``low`` and ``high``."""
+        return low + (high - low) * self.unit()
+
+    def spread(self, size: float) -> float:
+        """Return a number in (-size, size), more often near 0."""
+        return size * (self.unit() + self.unit() - 1)
+
+    def index(self, n: int) -> int:
+        """Return one of 0 .. n-1."""
+        return int(self.unit() * n)
+
+    def choice(self, options: Sequence[T]) -> T:
+        """Return one of ``options``."""
+        return options[self.index(len(options))]
+
+    def shuffle(self, options: Sequence[T]) -> list[T]:
+        """Return the options in a random order."""
+        left = list(options)
+        return [left.pop(self.index(len(left))) for _ in range(len(left))]
+
+
+CELLS: tuple[tuple[str, str, str], ...] = tuple(product(AGES, SKIN_TONES, BUILDS))
+
+
+def sample_identities(counts: Mapping[str, int], seed: int) -> list[Identity]:
+    """Return identities, so many of each gender, balanced over age x skin tone x build within it.
+
+    Of n identities of a gender, each of the 90 cells holds n // 90, and a seeded choice of n % 90 cells one
+    more. A longer list with the same seed begins with the shorter one. Cells are mixed along the list.
+
+    >>> [person.id for person in sample_identities({"male": 2, "female": 1}, seed=1)]
+    ['m-0001', 'm-0002', 'f-0001']
+    """
+    for gender, n in counts.items():
+        if gender not in GENDERS:
+            raise UnknownNameError("gender", gender, GENDERS)
+        if n < 0:
+            raise DataError(f"The number of {gender} identities must not be negative: {n}.")
+    people: list[Identity] = []
+    for gender in GENDERS:
+        n = counts.get(gender, 0)
+        cells = Stream(seed, f"cells:{gender}").shuffle(CELLS)
+        for i in range(n):
+            age, tone, build = cells[i % len(cells)]
+            identity_seed = Stream(seed, f"identity:{gender}:{i}").index(2**53)
+            people.append(Identity(f"{gender[0]}-{i + 1:04d}", identity_seed, gender, age, tone, build))
+    return people

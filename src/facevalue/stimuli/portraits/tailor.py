@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from facevalue.stimuli.portraits.anatomy import Body
+from facevalue.stimuli.portraits.anatomy import Body, mix, scale
 from facevalue.stimuli.portraits.body import arm, leg, shoulder_line, torso
-from facevalue.stimuli.portraits.palette import mix, scale
 from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Paint,

@@ -1,10 +1,9 @@
 """Clothes with a statement: retro prints, torn and patched ones, daring cuts."""
 
 from facevalue.stimuli.portraits import tailor as t
-from facevalue.stimuli.portraits.anatomy import Body, body
+from facevalue.stimuli.portraits.anatomy import Body, body, mix, scale, skin
 from facevalue.stimuli.portraits.body import arms, legs, shoulder_line, torso, trunk
-from facevalue.stimuli.portraits.levels import Identity
-from facevalue.stimuli.portraits.palette import mix, scale, skin
+from facevalue.stimuli.portraits.levels import Identity, Stream
 from facevalue.stimuli.portraits.shapes import (
     Nodes,
     Point,
@@ -20,7 +19,6 @@ from facevalue.stimuli.portraits.shapes import (
     poly,
     symmetric_outline,
 )
-from facevalue.stimuli.portraits.streams import Stream
 
 
 def _circles(clip: str, y1: float, y2: float, half: float, colours: tuple[str, str, str]) -> Nodes:

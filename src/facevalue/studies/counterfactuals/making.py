@@ -10,7 +10,7 @@ from itertools import product
 
 import polars as pl
 
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.protocol.edits import (
     ATTEMPT,
     DRAWS,
@@ -26,12 +26,11 @@ from facevalue.protocol.edits import (
 )
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, chosen, names, whole
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_sets import PHYSICAL
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
+from facevalue.stimuli.counterfactual_datasets import ATTRIBUTES, SOCIAL_SUBSETS
+from facevalue.stimuli.drawings.workers import PHYSICAL, DrawnImages, TableDrawings
+from facevalue.stimuli.manifest_rows import Column
 from facevalue.stimuli.portraits import GENDERS, SKIN_TONES, Identity, svg
-from facevalue.stimuli.portraits.streams import Stream
-from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS
+from facevalue.stimuli.portraits.levels import Stream
 from facevalue.types import OptionValue
 from facevalue.untrusted_files import shipped
 
@@ -62,7 +61,7 @@ def _occupations() -> list[str]:
 
 SETTINGS = (
     Setting("subset", "Only these subsets (race-gender of 12, physical-gender of 10, physical-race of 30).", [],
-            levels=tuple(SUBSETS)),
+            levels=tuple(SOCIAL_SUBSETS)),
     *(Setting(name, f"Only people of these {title}.", [], levels=ATTRIBUTES[name]) for name, title in _TITLES.items()),
     Setting("occupation", "Only these occupations, or others: sets are spread evenly over them. Those that the paper "
             "names for a subset by default.", [], levels=_occupations, excludes=("sources",)),
@@ -76,7 +75,7 @@ SETTINGS = (
 
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """Sets by subset; each base, and after it the people who are edited in."""
-    subsets = chosen("subset", names(options, "subset"), tuple(SUBSETS)) or tuple(SUBSETS)
+    subsets = chosen("subset", names(options, "subset"), tuple(SOCIAL_SUBSETS)) or tuple(SOCIAL_SUBSETS)
     levels = {name: chosen(name, names(options, name), of_name) or of_name for name, of_name in ATTRIBUTES.items()}
     draws, existing_bases = whole(options, "draws", 1, MOST_DRAWS), _sources(options) if options["sources"] else None
     tables = []
@@ -127,7 +126,7 @@ def _bases_of_subset(subset: str, bases: pl.DataFrame) -> pl.DataFrame:
 
 def _edits(subset: str, occupations: Iterable[str | None], levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """Groups that are edited into the bases, for each occupation."""
-    first, second = SUBSETS[subset]
+    first, second = SOCIAL_SUBSETS[subset]
     rows = []
     for occupation, group in product(occupations, product(levels[first], levels[second])):
         name = " ".join(group)

@@ -13,7 +13,7 @@ import polars as pl
 
 from facevalue.answers import NA_DTYPE, free_text, ratings, salaries
 from facevalue.answers.salaries import USUAL
-from facevalue.prompts.articles import article
+from facevalue.prompts.phrases import article
 from facevalue.studies.counterfactuals.design import RATING
 from facevalue.studies.counterfactuals.settings import OPEN, RATINGS, SALARY, TEXT, Selection
 from facevalue.types import Question

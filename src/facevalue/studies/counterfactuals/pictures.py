@@ -21,12 +21,15 @@ from facevalue.protocol.sources import (
 )
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.cultural_counterfactuals import read_cultural_counterfactuals
-from facevalue.stimuli.drawn_sets import drawn_sets, portrait_sets, worker_sets
-from facevalue.stimuli.pata import missing_photographs, read_pata
-from facevalue.stimuli.sets import Listing, check_sets
-from facevalue.stimuli.social_counterfactuals import ATTRIBUTES, SUBSETS, read_social_counterfactuals
+from facevalue.stimuli.counterfactual_datasets import (
+    ATTRIBUTES,
+    SOCIAL_SUBSETS,
+    read_cultural_counterfactuals,
+    read_social_counterfactuals,
+)
+from facevalue.stimuli.drawings.workers import drawn_sets, portrait_sets, worker_sets
+from facevalue.stimuli.face_datasets import missing_photographs, read_pata
+from facevalue.stimuli.manifest_rows import Column, Listing, check_sets
 from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS
 from facevalue.types import OptionValue
 
@@ -77,7 +80,11 @@ def groups(subset: str) -> tuple[str, ...]:
     >>> groups("physical-race")[:2], len(groups("race-gender"))
     (('skinny White', 'skinny Black'), 12)
     """
-    return tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in SUBSETS[subset])))) if subset in SUBSETS else ()
+    return (
+        tuple(map(" ".join, product(*(ATTRIBUTES[name] for name in SOCIAL_SUBSETS[subset]))))
+        if subset in SOCIAL_SUBSETS
+        else ()
+    )
 
 
 located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root", "words"))
@@ -187,7 +194,7 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows by subset, set and group; sets in the order in which they come, their images as neighbours."""
     attributes = [name for name in ("race", "gender", "physical") if name in frame.columns]
     others = [name for name in frame.columns if name not in (*_FORM, *attributes)]
-    ordered = [(subset, group, at) for subset in SUBSETS for at, group in enumerate(groups(subset))]
+    ordered = [(subset, group, at) for subset in SOCIAL_SUBSETS for at, group in enumerate(groups(subset))]
     ranks = pl.DataFrame(ordered, {"subset": pl.String, "group": pl.String, "rank": pl.Int64}, orient="row")
     row = pl.int_range(pl.len())
     keys = frame.select("subset", "group", set=pl.coalesce("set", "image"), row=row)

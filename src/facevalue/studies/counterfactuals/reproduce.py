@@ -16,7 +16,7 @@ from facevalue.errors import DataError
 from facevalue.measures.run_comparison import correlation_p
 from facevalue.protocol.offers import printed_plan
 from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction, read_csv, require_columns
-from facevalue.stimuli.social_counterfactuals import METADATA, SUBSETS, parse_caption
+from facevalue.stimuli.counterfactual_datasets import METADATA, SOCIAL_SUBSETS, parse_caption
 
 PAPER = Paper.shipped(__package__)
 MODELS: Mapping[str, str] = PAPER.document["language_models"]
@@ -44,7 +44,7 @@ def reproduce(folder: Path | None = None) -> Reproduction:
         The folder has none of the files, or one of them cannot be read.
     """
     metadata = {} if folder is None else _metadata(folder)
-    notices = [f"{name} is not in {folder}." for subset, name in zip(SUBSETS, METADATA, strict=True)
+    notices = [f"{name} is not in {folder}." for subset, name in zip(SOCIAL_SUBSETS, METADATA, strict=True)
                if subset not in metadata]  # fmt: skip
     if folder is None:
         notices = ["Sets and occupations are not counted: say where the authors' metadata_*.csv are, --data DIR."]
@@ -239,7 +239,7 @@ def _metadata(folder: Path) -> Metadata:
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}.")
     tables = {}
-    for subset, name in zip(SUBSETS, METADATA, strict=True):
+    for subset, name in zip(SOCIAL_SUBSETS, METADATA, strict=True):
         path = folder / name
         if not path.is_file():
             continue

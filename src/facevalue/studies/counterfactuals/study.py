@@ -16,7 +16,7 @@ from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import chosen, sampling, seeds
 from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Scored, Study, Watched
-from facevalue.stimuli.pair_source import NoPicture
+from facevalue.stimuli.pairs import NoPicture
 from facevalue.studies.counterfactuals import parsing
 from facevalue.studies.counterfactuals.design import OPEN, RATING, layout
 from facevalue.studies.counterfactuals.measures import JUDGED, LABELS, LEAD, MEASURES

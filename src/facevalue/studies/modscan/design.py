@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.design import Block, Factor
-from facevalue.design.whole_units import UnitLayout, Units
+from facevalue.design.sampling import UnitLayout, Units
 from facevalue.errors import DataError
 from facevalue.studies.modscan.pictures import PERSONA, PairPictures
 from facevalue.studies.modscan.settings import GROUPS, KINDS, LANGUAGE, VISION, Selection, instances

@@ -16,20 +16,15 @@ from facevalue.protocol.settings import chosen as matching
 from facevalue.protocol.sources import PictureSource, Shows, files, kind_of, list_pictures, own_manifest, root_of
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
-from facevalue.stimuli.fairface import read_fairface
-from facevalue.stimuli.folders import without_people
+from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
+from facevalue.stimuli.face_datasets import read_fairface, read_utkface, read_utkface_pairs
+from facevalue.stimuli.folders import Levels, read_folder, without_people
 from facevalue.stimuli.images import FileSource
-from facevalue.stimuli.individuals import FileIndividuals, Individuals, SourceIndividuals
+from facevalue.stimuli.manifest_rows import Column, Listing
 from facevalue.stimuli.mixed_stimuli import check_images
 from facevalue.stimuli.noto.persona_scenes import persona_svg
-from facevalue.stimuli.pair_source import PairSource
-from facevalue.stimuli.pairs import JOINED, left_first
-from facevalue.stimuli.patterns import Levels, read_folder
+from facevalue.stimuli.pairs import JOINED, FileIndividuals, Individuals, PairSource, SourceIndividuals, left_first
 from facevalue.stimuli.portraits import AGES, Identity
-from facevalue.stimuli.sets import Listing
-from facevalue.stimuli.utkface import read_utkface, read_utkface_pairs
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, SCENES, VISION, Selection, instances
 from facevalue.types import OptionValue, Stimulus
 
@@ -144,7 +139,7 @@ def _portraits(faces: pl.DataFrame, _: Options) -> Source:
 
 def _portrait(image: str, gender: str, age: str, tone: str) -> str:
     seed = int.from_bytes(blake2b(image.encode(), digest_size=6).digest(), "little")
-    from facevalue.stimuli.portraits.compose import svg  # noqa: PLC0415 - a study that is read draws nothing
+    from facevalue.stimuli.portraits.composition import svg  # noqa: PLC0415 - a study that is read draws nothing
 
     return svg(Identity(image, seed, gender, age, tone, "normal"))
 

@@ -10,7 +10,7 @@ from facevalue.prompts import ORDERINGS
 from facevalue.protocol.calibration import Calibration, Rival
 from facevalue.protocol.study import Study
 from facevalue.statistics.rivals import EACH_OTHER, OTHERS, UNIT, VALUE
-from facevalue.stimuli.drawn_portraits import CONTROL
+from facevalue.stimuli.drawings.portraits import CONTROL
 from facevalue.studies.stylisticbias.study import SCORE
 from facevalue.studies.stylisticbias.tables import attribute_titles, grid, scenarios
 

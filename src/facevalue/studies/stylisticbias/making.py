@@ -16,10 +16,10 @@ from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, nu
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Options, Setting, chosen, face_counts, names, whole
-from facevalue.stimuli.drawn_portraits import CONTROL, change_and_framing
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
+from facevalue.stimuli.drawings.portraits import CONTROL, change_and_framing
+from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg
-from facevalue.stimuli.portraits.streams import Stream
+from facevalue.stimuli.portraits.levels import Stream
 from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.pictures import COLUMNS
 from facevalue.studies.stylisticbias.settings import SETTINGS as RUN

@@ -13,7 +13,7 @@ from facevalue.protocol.facets import FAVOURS, STEREOTYPE, Facet, Kinds
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.page import Findings, worded
 from facevalue.statistics.rivals import OTHERS
-from facevalue.stimuli.drawn_portraits import CONTROL, FULL_BODY
+from facevalue.stimuli.drawings.portraits import CONTROL, FULL_BODY
 from facevalue.studies.stylisticbias import measures as m
 from facevalue.studies.stylisticbias import tables
 from facevalue.studies.stylisticbias.folders import known_attribute

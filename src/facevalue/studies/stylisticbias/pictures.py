@@ -14,8 +14,7 @@ from facevalue.protocol.stimuli import check_bases
 from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import Sets
 from facevalue.stimuli.base import Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_portraits import (
+from facevalue.stimuli.drawings.portraits import (
     CONTROL,
     FULL_BODY,
     PortraitSource,
@@ -23,9 +22,7 @@ from facevalue.stimuli.drawn_portraits import (
     draw_identities,
     portrait_manifest,
 )
-from facevalue.stimuli.faults import Faults
-from facevalue.stimuli.selection import narrowed
-from facevalue.stimuli.sets import Listing
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing, narrowed
 from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.measures import UNIT
 from facevalue.studies.stylisticbias.tables import grid, whitelist

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.picture_questions import PictureQuestions
 from facevalue.protocol.settings import Setting, whole
-from facevalue.stimuli.drawn_people import PEOPLE, left_out, picture_svg
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings
+from facevalue.stimuli.drawings.people import PEOPLE, left_out, picture_svg
+from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.studies.vignette.pictures import everyone, words
 from facevalue.studies.vignette.settings import SETTINGS as RUN

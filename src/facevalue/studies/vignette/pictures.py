@@ -17,19 +17,15 @@ from facevalue.protocol.settings import Options, names, whole
 from facevalue.protocol.sources import PictureSource, kind_of, list_pictures, own_manifest, root_of, source_of
 from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
-from facevalue.stimuli.drawn_people import PEOPLE, DrawnPeople
-from facevalue.stimuli.drawn_people import left_out as identities_left_out
-from facevalue.stimuli.drawn_portraits import default_cache
-from facevalue.stimuli.faults import Faults
-from facevalue.stimuli.individuals import FileIndividuals
+from facevalue.stimuli.drawings.people import PEOPLE, DrawnPeople
+from facevalue.stimuli.drawings.people import left_out as identities_left_out
+from facevalue.stimuli.drawings.portraits import default_cache
+from facevalue.stimuli.face_datasets import missing_photographs, read_pata, read_pata_list
+from facevalue.stimuli.folders import Levels, Spellings, read_folder
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing, levels, narrowed
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
-from facevalue.stimuli.pair_source import ComposedPairs, NoPicture, PairSource
-from facevalue.stimuli.pata import missing_photographs, read_pata, read_pata_list
-from facevalue.stimuli.patterns import Levels, Spellings, read_folder
-from facevalue.stimuli.selection import levels, narrowed
-from facevalue.stimuli.sets import Listing
+from facevalue.stimuli.pairs import ComposedPairs, FileIndividuals, NoPicture, PairSource
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
 from facevalue.studies.vignette.settings import RELEASED, Selection, selection

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.studies.vignette.options import LEVELS, POSITIONS, Offered, OptionForm
 from facevalue.studies.vignette.tables import TRAITS, activities, questions, read, times
 from facevalue.types import Option, Question

@@ -7,8 +7,7 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Block, Factor
-from facevalue.design.pair_draws import draw_pairs
-from facevalue.design.whole_units import UnitLayout, Units
+from facevalue.design.sampling import UnitLayout, Units, draw_pairs
 from facevalue.errors import DataError
 from facevalue.studies.visbias.settings import Selection
 from facevalue.studies.visbias.tables import comparisons

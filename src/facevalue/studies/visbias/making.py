@@ -8,14 +8,14 @@ from functools import partial
 
 import polars as pl
 
-from facevalue.prompts.articles import with_article
+from facevalue.prompts.phrases import with_article
 from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
-from facevalue.stimuli.drawn_workers import DrawnImages, TableDrawings, worker_svg
-from facevalue.stimuli.noto.colours import TONES
-from facevalue.stimuli.portraits.streams import Stream
-from facevalue.stimuli.selection import narrowed
+from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings, worker_svg
+from facevalue.stimuli.manifest_rows import narrowed
+from facevalue.stimuli.noto.artwork import TONES
+from facevalue.stimuli.portraits.levels import Stream
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.pictures import photographs
 from facevalue.types import OptionValue

@@ -13,14 +13,14 @@ from facevalue.protocol.settings import chosen as matching
 from facevalue.protocol.settings import located
 from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, show_pictures
 from facevalue.protocol.study import LeftOut
-from facevalue.stimuli import drawn_species, drawn_workers
 from facevalue.stimuli.base import Kind, Source
-from facevalue.stimuli.columns import Column
+from facevalue.stimuli.drawings import species as drawn_species
+from facevalue.stimuli.drawings import workers
+from facevalue.stimuli.folders import Levels, read_folder
 from facevalue.stimuli.forms import Form, FormSource
 from facevalue.stimuli.images import FileSource
+from facevalue.stimuli.manifest_rows import Column, Listing
 from facevalue.stimuli.mixed_stimuli import MixedSource
-from facevalue.stimuli.patterns import Levels, read_folder
-from facevalue.stimuli.sets import Listing
 from facevalue.studies.visbias import tables
 from facevalue.studies.visbias.design import PEOPLE, SPECIES, SWAPPED
 from facevalue.studies.visbias.settings import DRAWN, GROUPS, Selection
@@ -186,8 +186,8 @@ SOURCES = (
     PictureSource("manifest", lambda options: Listing(own_manifest(options, COLUMNS)), files()),
     PictureSource(
         "",
-        lambda _: Listing(drawn_workers.worker_manifest()),
-        lambda _, __: drawn_workers.worker_source(),
+        lambda _: Listing(workers.worker_manifest()),
+        lambda _, __: workers.worker_source(),
         _NOT_DRAWN,
     ),
 )

@@ -1,0 +1,78 @@
+"""Phrases of prompts: indefinite articles, and lists of two options in either order."""
+
+import re
+from dataclasses import dataclass
+
+from facevalue.types import Option
+
+# Words that begin with the sound of "you" or of "one", though their first letter is a vowel.
+_CONSONANT = re.compile(
+    r"eu|ewe|(?:one|once)\b|oui|u(?:[bcfhjkqrst][aeiou]|kr|gand|\b)|uni(?!n|m|dent)|unanim", re.IGNORECASE
+)
+# Words that begin with a vowel sound, though their first letter is a consonant: silent h, letters said one by one.
+_VOWEL = re.compile(r"(?:hour|honest|honou?r|heir)", re.IGNORECASE)
+_SPELLED_VOWEL = re.compile(r"[AEFHILMNORSX](?:[A-Z0-9]|\b)|[efhilmnorsx]\b|8|1[18](?!\d)")
+_SPELLED_CONSONANT = re.compile(r"[UBCDGJKPQTVWYZ](?:[A-Z0-9]|\b)")
+
+
+def article(noun: str) -> str:
+    """The indefinite article of a noun phrase, chosen by sound.
+
+    Knows words that begin with the sound of "you" or "one" (university, European, one-legged), silent h (hour, honest),
+    single letters and abbreviations in capitals, which it takes to be spelled out (an X-ray, an FBI agent, a UN envoy).
+
+    Examples
+    --------
+    >>> [f"{article(noun)} {noun}" for noun in ("old man", "European man", "umpire", "honest clerk", "h")]
+    ['an old man', 'a European man', 'an umpire', 'an honest clerk', 'an h']
+    """
+    start = re.sub(r"^\W+", "", noun)
+    if _SPELLED_CONSONANT.match(start):
+        return "a"
+    if _SPELLED_VOWEL.match(start) or _VOWEL.match(start):
+        return "an"
+    return "an" if start[:1].lower() in set("aeiou") and not _CONSONANT.match(start) else "a"
+
+
+def with_article(noun: str) -> str:
+    """A noun phrase with its indefinite article.
+
+    Examples
+    --------
+    >>> with_article("office worker")
+    'an office worker'
+    """
+    return f"{article(noun)} {noun}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """An order of the two poles of a scenario: their letters, and which is shown first."""
+
+    name: str  # the level of the factor `ordering`
+    labels: tuple[str, str]  # labels in the order shown
+    first: int  # which pole is shown first: 0 or 1
+
+    def options(self, poles: tuple[str, str], levels: tuple[str, str]) -> tuple[Option, Option]:
+        """Return the options in the order shown.
+
+        Examples
+        --------
+        >>> [o.label + " " + o.text for o in ORDERINGS[3].options(("kind", "rude"), ("favourable", "unfavourable"))]
+        ['(b) kind', '(a) rude']
+        """
+        second = 1 - self.first
+        return (
+            Option(self.labels[0], poles[self.first], levels[self.first]),
+            Option(self.labels[1], poles[second], levels[second]),
+        )
+
+
+ORDERINGS = (
+    Ordering("1", ("(a)", "(b)"), 0),
+    Ordering("2", ("(b)", "(a)"), 1),
+    Ordering("3", ("(a)", "(b)"), 1),
+    Ordering("4", ("(b)", "(a)"), 0),
+)
+"""Option order crossed with letter assignment: StylisticBias, Appendix C.2, "Prompt order variants", as numbered
+there."""
