@@ -209,20 +209,20 @@ def measure_names() -> float:
 
 LIMITS: dict[Callable[[], float], float] = {
     vague_bindings: 1.92,
-    bare_functions: 1.25,
-    one_word_functions: 54.35,
+    bare_functions: 1.26,
+    one_word_functions: 54.05,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 640,
-    all_lines: 146_623,
-    largest_folder: 55,
+    all_modules: 591,
+    all_lines: 146_344,
+    largest_folder: 48,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
     all_classes: 1198,
     shared_class_names: 7,
-    all_records: 818,
-    record_fields: 4682,
-    helpers_used_once: 1682,
+    all_records: 817,
+    record_fields: 4669,
+    helpers_used_once: 1680,
     interval_kinds: 12,
     measure_names: 90,
 }

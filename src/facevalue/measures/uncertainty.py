@@ -448,7 +448,7 @@ def _names(columns: type[_Columns]) -> list[str]:
     return [field.name for field in fields(columns)]
 
 
-_ARRAYS = tuple(one.name for one in fields(Estimates) if one.name not in ("terms", "floor", "bounds"))
+_ARRAYS = tuple(column.name for column in fields(Estimates) if column.name not in ("terms", "floor", "bounds"))
 
 
 def _side_by_side(columns: Sequence[Any], several: Sequence[Estimates]) -> npt.NDArray[Any] | None:

@@ -229,7 +229,7 @@ def precision_of_range(estimand: Estimand, task: PlannedTask, score: Score, desi
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:
         answers = collect(map(task.rows, chunks), axes, [score.name], np.float64)[score.name]
-        cells = [beyond_chance(cell.scores, cell.clusters) for cell in ranged_cells(estimand, breakdown, answers)]
+        cells = [beyond_chance(scores, units) for _, scores, _, units in ranged_cells(estimand, breakdown, answers)]
         finite = [sd for sd in cells if np.isfinite(sd)]
         return UnitSpread(float(np.sqrt(np.mean(np.square(finite)))) if finite else np.nan, np.nan, items, source)
 

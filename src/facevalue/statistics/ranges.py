@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,14 +95,14 @@ class Range(Unsigned):
             return
         name = model.name_of(estimand)
         measure, tail = (model.measures[label] for label in (name, *self.companions(name)))
-        for cell in ranged_cells(estimand, model.breakdown, model.answers):
-            if not cell.were_asked.any():
+        for levels, scores, were_asked, clusters in ranged_cells(estimand, model.breakdown, model.answers):
+            if not were_asked.any():
                 continue
-            ranges = range_summary(cell.scores, SEED, clusters=cell.clusters)
+            ranges = range_summary(scores, SEED, clusters=clusters)
             bounds: tuple[Bounds | None, Bounds | None] = (None, None)
             if model.totals is not None:
-                bounds = summary_bounds(cell.scores, cell.were_asked, model.poles, clusters=cell.clusters)
-            labels, family = model.breakdown.make_labels(cell.labels), estimand.family_name if estimand.tested else None
+                bounds = summary_bounds(scores, were_asked, model.poles, clusters=clusters)
+            labels, family = model.breakdown.make_labels(levels), estimand.family_name if estimand.tested else None
             mean = ranges.mean if estimand.tested else ranges.mean.without_tests()
             table.add(measure, labels, replace(mean, bounds=bounds[0]), family)
             table.add(tail, labels, replace(ranges.tail, bounds=bounds[1]))
@@ -128,15 +128,8 @@ class Range(Unsigned):
         return rows.select(*estimand.by, UNIT, VALUE, pl.lit(self.factor).alias(DIMENSION))
 
 
-class RangedCell(NamedTuple):
-    """Answers of a cell whose ranges are taken."""
-
-    labels: SliceLabels
-    scores: npt.NDArray[np.float64]
-    """Shape (units x questions x orderings, levels, repeats)."""
-    were_asked: npt.NDArray[np.bool_]
-    clusters: Codes
-    """Unit of each row."""
+RangedCell = tuple[SliceLabels, npt.NDArray[np.float64], npt.NDArray[np.bool_], Codes]
+"""Labels of a cell; scores, shape (units x questions x orderings, levels, repeats); which were asked; units by row."""
 
 
 def ranged_cells(estimand: "Estimand", breakdown: Breakdown, answers: AnswerArrays) -> Iterator[RangedCell]:
@@ -161,7 +154,7 @@ def ranged_cells(estimand: "Estimand", breakdown: Breakdown, answers: AnswerArra
             cell = row * len(columns) + column
             labels = {name: [names[cell]] for name, names in crossed.items()}
             of_cell = _by_set(scores[:, :, items], answers.repeats), _by_set(were_asked[:, :, items], answers.repeats)
-            yield RangedCell({**labels, DIMENSION: [factor]}, *of_cell, np.repeat(units, len(of_cell[0]) // units.size))
+            yield {**labels, DIMENSION: [factor]}, *of_cell, np.repeat(units, len(of_cell[0]) // units.size)
 
 
 def _by_set(values: npt.NDArray[np.generic], repeats: int) -> npt.NDArray[Any]:

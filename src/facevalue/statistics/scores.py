@@ -391,6 +391,6 @@ class SumScores:
 def estimate_sums(table: EstimateTable, estimands: Iterable[Estimand], scores: Sequence[SumScores]) -> None:
     """Add the estimates of each estimand, of the scores that it is of."""
     for estimand in filter(lambda estimand: is_wanted([estimand.measure]), estimands):
-        for one in scores:
-            if estimand.is_of(one.score):
-                estimand.statistic.estimate_sums(table, estimand, one)
+        for of_score in scores:
+            if estimand.is_of(of_score.score):
+                estimand.statistic.estimate_sums(table, estimand, of_score)

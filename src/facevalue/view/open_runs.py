@@ -53,12 +53,12 @@ def run_apart(work: Callable[[StoredRun], T], run: StoredRun) -> T:
     if run.given is not None or sum(checked(path).rows for path in shard_paths(run.folder)) <= FEW:
         return work(bring_run(run))
     context = get_context("spawn")
-    here, there = context.Pipe(duplex=False)
+    here, child = context.Pipe(duplex=False)
     pictures = own_folder(run.facts.options) if run.pictures_named else None
     place = run.url or run.folder
-    process = context.Process(target=_work, args=(work, place, pictures, run.facts.name, there), daemon=True)
+    process = context.Process(target=_work, args=(work, place, pictures, run.facts.name, child), daemon=True)
     process.start()
-    there.close()
+    child.close()
     try:
         value, error = here.recv()
     except EOFError:

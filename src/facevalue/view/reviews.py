@@ -106,8 +106,8 @@ def _progress(state: RunState, key: ReviewKey) -> PacketProgress:
             answers = {}  # the file was changed: the page, and collecting, say so
         closed = is_closed(folder, key.packet, rater)
         answered = sum(not is_check(item) for item in answers)
-        done = closed or len(answers) == len(choices)
-        rows.append(RaterProgress(rater, answered, done, "" if closed else f"{address}{rater}"))
+        is_complete = closed or len(answers) == len(choices)
+        rows.append(RaterProgress(rater, answered, is_complete, "" if closed else f"{address}{rater}"))
     files = [argument for path in raters.values() for argument in ("--collect", path)]
     collecting = shell_command("review", state.run.place, *files) if files else ""
     questions = sum(not is_check(item) for item in choices)
