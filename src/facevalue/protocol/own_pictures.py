@@ -1,4 +1,4 @@
-"""Sources of a study's pictures: edited ones beside their originals, and public data sets that users keep."""
+"""Pictures of a study of one's own: the table [pictures] of its file, edited pictures, and public data sets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
