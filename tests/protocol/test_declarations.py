@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facevalue import studies
+from facevalue.api import study
 from facevalue.errors import FaceValueError
 from facevalue.models.sim import SimModel
 from facevalue.protocol.variant_files import find_variants
@@ -20,6 +21,7 @@ from facevalue.runs.plan import plan
 from facevalue.runs.runner import run
 from facevalue.runs.settings import RunSettings
 from facevalue.runs.stored_run import StoredRun
+from facevalue.studies.registry import PUBLISHED, file_text
 from tests.protocol.declarations import declarations
 
 OURS = ("Two estimates have the same labels", "could not be reported")
@@ -73,3 +75,18 @@ def test_what_a_plan_accepts_is_reported_on_simulated_answers() -> None:
 @given(st.data())
 def test_what_a_plan_accepts_runs_measures_and_reports(data: st.DataObject) -> None:
     followed(data, whole=True)
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, "own"])
+def test_studies_of_ones_own_are_rehearsed_and_published_ones_are_not(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Declarations of published studies are tested with the package; their plans would take half a minute."""
+    rehearsed = []
+    monkeypatch.setattr(
+        "facevalue.report.rehearsal.rehearse", lambda protocol, *_, **__: rehearsed.append(protocol.name)
+    )
+    (tmp_path / "own.toml").write_text(file_text("hiring-screen"), encoding="utf-8")
+    protocol = studies.protocol(str(tmp_path / "own.toml") if name == "own" else name)
+    study.rehearse(protocol, protocol.study())
+    assert rehearsed == ([protocol.name] if name == "own" else [])

@@ -35,10 +35,10 @@ def rehearse(
 ) -> None:
     """Rehearse a declared study, as of `report.rehearsal.rehearse`.
 
-    One with `build=`, as the published ones, is not: even a few of its answers have so many estimates that it takes
-    seconds.
+    The published ones are not, as what they declare is tested with the package: even a few of their answers have so
+    many estimates that it takes seconds.
     """
-    if protocol.build is None:
+    if protocol.build is None and protocol.declaration is None:
         from facevalue.report import rehearsal  # noqa: PLC0415 - slow to import
 
         rehearsal.rehearse(protocol, study, exact=exact, declared=declared)
