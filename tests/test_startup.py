@@ -98,3 +98,22 @@ def test_status_computes_no_statistics(measured: Path) -> None:
     modules = imported_by_command("status", "run", folder=measured)
     assert "facevalue.store.manifest" in modules
     assert not packages(modules) & (HEAVY | {"scipy", "jinja2", "altair"})
+
+
+EXTRAS = HEAVY | {"inspect_ai", "uvicorn", "starlette", "altair", "pytest", "vl_convert"}
+"""Libraries that are not there on a machine with nothing but the package."""
+
+
+def test_the_python_api_and_all_commands_are_imported_without_any_extra() -> None:
+    code = f"""
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys({sorted(EXTRAS)!r}))
+import facevalue as fv
+for name in fv.__all__:
+    getattr(fv, name)
+import facevalue.cli.actions as actions
+for module in pkgutil.iter_modules(actions.__path__):
+    importlib.import_module(f"facevalue.cli.actions.{{module.name}}")
+"""
+    modules = imported_by(code)
+    assert {"facevalue.api.calls", "facevalue.cli.actions.audit"} <= modules

@@ -13,9 +13,8 @@ from facevalue.api.study import Study, rehearse, study
 from facevalue.api.study import study as study_of
 from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import DataError, ModelError, RunError, UnknownNameError
-from facevalue.models.base import EFFORTS, Model, ModelOptions, checked_model
+from facevalue.models.base import EFFORTS, Model, ModelOptions, argument_texts, checked_model
 from facevalue.models.function import FunctionModel
-from facevalue.models.inspect.adapter import argument_texts
 from facevalue.models.registry import load
 from facevalue.places import is_url
 from facevalue.prompts.variants import Variant

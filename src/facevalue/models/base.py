@@ -1,12 +1,13 @@
 """Interface of models: the one through which every model is asked."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from facevalue.arguments import check_fields
-from facevalue.errors import ModelError
+from facevalue.errors import ModelError, ModelSpecError
 from facevalue.printable import printable, quote
 from facevalue.types import Request, Response, Sampling
 
@@ -315,3 +316,17 @@ def by_stimulus(requests: Iterable[Request], lot_size: int) -> Iterator[list[Req
 def _lots(held: Mapping[tuple[str, str], list[Request]], lot_size: int) -> Iterator[list[Request]]:
     for requests in held.values():
         yield from (requests[start : start + lot_size] for start in range(0, len(requests), lot_size))
+
+
+def argument_texts(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Arguments of a provider as the texts of `ModelOptions.model_args`.
+
+    Raises
+    ------
+    ModelSpecError
+        One is nothing that JSON has.
+    """
+    try:
+        return tuple(f"{name}={json.dumps(value, allow_nan=False)}" for name, value in arguments.items())
+    except (TypeError, ValueError):
+        raise ModelSpecError("model_args are numbers, texts, lists and mappings of these.") from None

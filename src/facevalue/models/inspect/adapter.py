@@ -74,20 +74,6 @@ def provider_arguments(texts: Sequence[str]) -> dict[str, Any]:
     return arguments
 
 
-def argument_texts(arguments: dict[str, Any]) -> tuple[str, ...]:
-    """The texts from which `provider_arguments` makes these arguments.
-
-    Raises
-    ------
-    ModelSpecError
-        One is nothing that JSON has.
-    """
-    try:
-        return tuple(f"{name}={json.dumps(value, allow_nan=False)}" for name, value in arguments.items())
-    except (TypeError, ValueError):
-        raise ModelSpecError("model_args are numbers, texts, lists and mappings of these.") from None
-
-
 def _value(text: str) -> Any:
     try:
         return to_json(text, "a value")
