@@ -13,13 +13,8 @@ from facevalue.cli.params import place as place_of
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.places import is_url, run_of
 from facevalue.printable import shell_command
-from facevalue.report.formatting import quantity
 from facevalue.runs.audits.folder import begun_runs, is_audit, read_audit, runs_of, waiting_studies
 from facevalue.runs.rich_progress import duration
-from facevalue.runs.storage.fetch import fetch_run
-from facevalue.runs.storage.mirror import mirror_run
-from facevalue.runs.stored_run import StoredRun
-from facevalue.runs.verify import verify as check
 from facevalue.store.journal import store_left_over
 from facevalue.store.lease import RunLock
 from facevalue.store.manifest import RunManifest, read_manifest
@@ -236,6 +231,9 @@ def _list_counts(counts: Mapping[str, int]) -> str:
 
 def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
     """Bring the run under a URL into a new folder, which is a run folder like any other; pictures with their run."""
+    from facevalue.report.formatting import quantity  # noqa: PLC0415 - scipy takes a second to import
+    from facevalue.runs.storage.fetch import fetch_run  # noqa: PLC0415
+
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")
     pictures = fetch_run(run, folder)
@@ -294,6 +292,10 @@ def _verified_runs(place: Path | str) -> Iterator[VerifiedRun]:
 
 
 def _verify_run(run: Path | str) -> VerifiedRun:
+    from facevalue.runs.storage.mirror import mirror_run  # noqa: PLC0415
+    from facevalue.runs.stored_run import StoredRun  # noqa: PLC0415
+    from facevalue.runs.verify import verify as check  # noqa: PLC0415 - scipy takes a second to import
+
     try:
         if isinstance(run, str):
             mirror_run(run, again=True)
