@@ -212,7 +212,7 @@ def population(
 
 def gather(study: Study, chunks: Iterable[pl.DataFrame]) -> AnswerArrays:
     """Answers as arrays of shape (pictures, scenarios, orderings x seeds)."""
-    ask: Ask = DECLARATION["ask"].narrowed({"scenario": scenario_names(study)})
+    ask: Ask = DECLARATION["ask"].narrow({"scenario": scenario_names(study)})
     many = len(ask.question_factors[0])
     axes = Axes(study.manifest["image"].to_list(), ask.question_codes, list(ask.reply.orderings), study.repeats, many)
     return collect(chunks, axes, [SCORE.name])[SCORE.name]

@@ -49,7 +49,7 @@ def _equal_models(protocols: Sequence[Protocol], models: int, repetition: int) -
         audits = Audits(protocol, calibration_of(protocol), 1)
         names, answered = UnitNames(), []
         for model in range(models):
-            answers = KeptAnswers(audits.study, f"planted {model}", names.of(audits.study), Path())
+            answers = KeptAnswers(audits.study, f"planted {model}", names.study_units(audits.study), Path())
             answers.add(audits.answers(PAIRS[0].first, repetition, 1000 * repetition + 10 * model + study))
             answered.append(answers)
         differences += differences_of(answered, with_first(models))

@@ -32,7 +32,7 @@ def estimates(run: StoredRun, chunks: Sequence[pl.DataFrame], monkeypatch: pytes
         return iter(chunks)
 
     monkeypatch.setattr(joined_runs, "answers", chunked)
-    seen = Followed.of([run])
+    seen = Followed.from_runs([run])
     analysed = run.study.analyse({run.model: seen.passing(run, ReplyTally())})
     return stack_estimates([analysed, *seen.estimates(run.study.name, run.model)])
 

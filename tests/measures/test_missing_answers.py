@@ -12,7 +12,7 @@ from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.measures.judgment import judge
 from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 
-BY = MissingBy((Grouped.of("group", "person"),), ("question",))
+BY = MissingBy((Grouped.from_column("group", "person"),), ("question",))
 GROUPS = tuple("abcdefghij")
 Rate = Callable[[npt.NDArray[np.str_], npt.NDArray[np.str_]], npt.NDArray[np.float64]]
 

@@ -13,7 +13,7 @@ from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.missing_answers import MissingAnswers
 from facevalue.measures.uncertainty import TermRecord, term_record, terms_kept
 
-BY = MissingBy((Grouped.of("group", "person"),), ("question",))
+BY = MissingBy((Grouped.from_column("group", "person"),), ("question",))
 
 
 def drawn(seed: int) -> pl.DataFrame:

@@ -50,7 +50,7 @@ def test_missing_answers_and_drift_do_not_depend_on_chunks_or_the_order_of_rows(
     rows = answers(rng)
 
     def estimates(chunks: list[pl.DataFrame]) -> list[pl.DataFrame]:
-        missing = MissingAnswers(MissingBy((Grouped.of("group", "unit"),), ("question",)))
+        missing = MissingAnswers(MissingBy((Grouped.from_column("group", "unit"),), ("question",)))
         course = Course({"": pl.col("weight")}, ["question"])
         for chunk in chunks:
             missing.take(chunk, chunk["unit"])

@@ -23,7 +23,7 @@ def viewed(*declined: float) -> View:
         "person": person.astype(str), "group": np.array(names)[group], "prompt": ["open"] * person.size,
         "mass": 1.0 - gone, "na": np.where(gone, "refused", "none"),
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
-    seen = MissingAnswers(MissingBy((Grouped.of("group", "person"),), ("prompt",)))
+    seen = MissingAnswers(MissingBy((Grouped.from_column("group", "person"),), ("prompt",)))
     seen.take(answers, answers["person"])
     return View(
         EstimateIndex(judge(seen.estimates("s", "m"), MISSING_MEASURES), ["m"], measures=MISSING_MEASURES),

@@ -27,7 +27,7 @@ def viewed(rate: float, more: float, size: float = 1.0) -> View:
         "set": person.astype(str), "group": np.array(GROUPS)[group], "prompt": np.array(["open", "rating"])[prompt],
         "mass": 1.0 - gone, "na": np.where(gone, "refused", "none"),
     }).with_columns(pl.col("na").replace({"none": None}))  # fmt: skip
-    seen = MissingAnswers(MissingBy((Grouped.of("group", "set"),), ("prompt",)))
+    seen = MissingAnswers(MissingBy((Grouped.from_column("group", "set"),), ("prompt",)))
     seen.take(answers, answers["set"])
     judged = judge(seen.estimates("s", "m"), MISSING_MEASURES).with_columns(pl.col("value") * size)
     return View(EstimateIndex(judged, ["m"], measures=MISSING_MEASURES), Titles(), MISSING_MEASURES)

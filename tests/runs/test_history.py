@@ -200,7 +200,7 @@ def simulated(lab: Protocol, effects: list[float], repetition: int) -> _Contrast
     audits, names, models = Audits(lab, calibration_of(lab), 1), UnitNames(), []
     for month, effect in enumerate(effects):
         condition = PlantedCondition("history", effect=0.5, lone=effect, target={"variation": "cap"})
-        answers = KeptAnswers(audits.study, f"month {month}", names.of(audits.study), Path())
+        answers = KeptAnswers(audits.study, f"month {month}", names.study_units(audits.study), Path())
         answers.add(audits.answers(condition, repetition, 100 * repetition + month))
         models.append(answers)
     return contrasts_of(models, 30.0 * np.arange(len(effects), dtype=np.float64))

@@ -414,12 +414,12 @@ def test_pictures_in_object_storage_are_inspected_and_left_out_where_they_lie(
     (place / "rules.toml").write_text('[[rule]]\nquantity = "skin_lightness_change"\nat_least = -2\nat_most = 2\n')
     inspected = fv.inspect_pictures(place.as_uri(), rules=place / "rules.toml", progress=False)
     assert inspected.place == f"{place.as_uri()}/checks"
-    assert (inspected.accepted.height, inspected.pictures.height) == (10, 13)
+    assert (inspected.accepted_pictures.height, inspected.pictures.height) == (10, 13)
     assert (place / "checks" / "accepted.toml").is_file()
     assert inspected.run.study.name == "pictures"
     again = fv.inspect_pictures(f"{place.as_uri()}/manifest.parquet", progress=False)
     assert again.run.summary is not None
-    assert (again.run.summary.asked, again.accepted.height) == (0, 12)
+    assert (again.run.summary.asked, again.accepted_pictures.height) == (0, 12)
     listed = pl.read_parquet(place / "manifest.parquet").filter(pl.col("source").is_not_null()).drop("source")
     listed.write_parquet(place / "edits.parquet")
     (tmp_path / "hired.toml").write_text(STUDY)

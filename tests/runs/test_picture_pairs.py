@@ -16,7 +16,7 @@ from facevalue.runs.reviews.rated_pictures import DISTINGUISHABLE, MATCHED, Rate
 from facevalue.untrusted_files import shipped
 from tests.reviews import Row, answers_in, filled, rows_of
 
-VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
+VIGNETTE = PictureQuestions.from_table(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
 
 
 def pictures_of(folder: Path, activities: int = 12) -> PictureSet:

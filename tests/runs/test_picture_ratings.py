@@ -17,7 +17,7 @@ from facevalue.runs.reviews.rated_pictures import ALL_FINE, RatedPictures
 from facevalue.untrusted_files import shipped
 from tests.reviews import answers_in, filled, rows_of
 
-VIGNETTE = PictureQuestions.of(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
+VIGNETTE = PictureQuestions.from_table(shipped("facevalue.studies.vignette", "tables", "picture_questions.toml"))
 
 
 def made(folder: Path, faces: int = 12, questions: PictureQuestions = USUAL) -> PictureSet:

@@ -19,7 +19,7 @@ from facevalue.statistics.statistic import Score
 
 CHOSEN = Measure("chosen", "Chosen", "s / n", "share", "person", "", limits=(0.0, 1.0))
 POINTS = Measure("points", "Points", "200 s / n - 100", "pp", "person", "", limits=(-100.0, 100.0))
-MEASURES = {measure.key: measure for measure in (CHOSEN, POINTS)}
+MEASURES = (CHOSEN, POINTS)
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcdefg"), st.sampled_from(["f", "m", None]), st.integers(0, 4), st.integers(0, 4)),
     min_size=1, max_size=40,
@@ -27,7 +27,7 @@ ROWS = st.lists(
 
 
 def scores(rows: pl.DataFrame, score: Score, **facts: Any) -> SumScores:
-    return SumScores(score, Sums.of(rows, ["group"]), MEASURES, **facts)
+    return SumScores(score, Sums.from_frame(rows, ["group"]), MEASURES, **facts)
 
 
 def table_of(estimands: list[Estimand], *of: SumScores) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def test_the_interval_of_pairs_is_over_the_people_on_either_side() -> None:
     first, second = np.triu_indices(8, 1)
     rows = pl.DataFrame({"unit": np.arange(first.size), "person_1": first, "person_2": second,
                          "s": rng.integers(0, 2, first.size).astype(float), "n": np.ones(first.size)})  # fmt: skip
-    sums = Sums.of(rows, [], PEOPLE_KEYS)
+    sums = Sums.from_frame(rows, [], PEOPLE_KEYS)
     of_table = SumScores(share_score("chosen"), sums, MEASURES)
     [share] = table_of([Estimand(Mean(), measure="chosen")], of_table).to_dicts()
     _, of_people = share_over_pairs(sums)

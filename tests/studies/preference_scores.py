@@ -25,7 +25,7 @@ def sets_of(manifest: pl.DataFrame) -> Sets:
 
 def breakdown_of(faces: Sets, scenarios: Sequence[str]) -> Breakdown:
     """Faces by their cues and groups, questions by scenario and category."""
-    return Breakdown(faces, DECLARATION["ask"].narrowed({"scenario": scenarios}).question_factors, shared=True)
+    return Breakdown(faces, DECLARATION["ask"].narrow({"scenario": scenarios}).question_factors, shared=True)
 
 
 def estimator(faces: Sets, phi: npt.NDArray[np.float64], scenarios: Sequence[str]) -> ModelScores:
@@ -37,7 +37,7 @@ def estimator(faces: Sets, phi: npt.NDArray[np.float64], scenarios: Sequence[str
 
 def answered(chunks: Iterable[pl.DataFrame], faces: Sets, scenarios: Sequence[str], repeats: int) -> AnswerArrays:
     """Answers as arrays of shape (pictures, scenarios, orderings x repeats)."""
-    ask = DECLARATION["ask"].narrowed({"scenario": scenarios})
+    ask = DECLARATION["ask"].narrow({"scenario": scenarios})
     images = faces.manifest["image"].to_list()
     axes = Axes(images, ask.question_codes, list(ask.reply.orderings), repeats, len(scenarios))
     return collect(chunks, axes, [SCORE.name])[SCORE.name]

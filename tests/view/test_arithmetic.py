@@ -36,7 +36,7 @@ MEASURES = {
 def test_sums_give_the_estimates_of_every_study(golden: Path, name: str) -> None:
     run = StoredRun.open(golden / name)
     with values_only(), terms_kept() as record:
-        seen = Followed.of([run])
+        seen = Followed.from_runs([run])
         run.study.analyse({run.model: seen.passing(run, ReplyTally())})
         seen.missing.estimates(run.study.name, run.model)
     expected = MEASURES[name] | {"missing_share", "missing_gap"}
@@ -76,7 +76,7 @@ def test_the_page_of_an_estimate_ends_in_it_and_ranks_units(api: Api) -> None:
     assert len(last.lstrip("-0.")) <= 7  # six digits, and perhaps a point, are enough to read
     added = [abs(unit["added"]) for unit in cell["cluster"]["rows"] if unit["added"] is not None]
     assert added == sorted(added, reverse=True)
-    assert cell["cluster"]["title"] == "faces"
+    assert cell["cluster"]["title"] == "people"
     first = cell["cluster"]["rows"][0]
     assert first["cluster"] in ("m-0001", "f-0001")
     assert first["trials"]

@@ -243,12 +243,14 @@ class Inspected:
     run: Run
 
     @property
-    def accepted(self) -> pl.DataFrame:
+    def accepted_pictures(self) -> pl.DataFrame:
         """The pictures that pass."""
         return self.pictures.filter("accepted")
 
     def __repr__(self) -> str:
-        return f"Inspected({str(self.place)!r}, accepted={self.accepted.height:,}, of={self.pictures.height:,})"
+        return (
+            f"Inspected({str(self.place)!r}, accepted={self.accepted_pictures.height:,}, of={self.pictures.height:,})"
+        )
 
 
 @check_arguments

@@ -38,7 +38,7 @@ def rehearse(
     The published ones are not, as what they declare is tested with the package: even a few of their answers have so
     many estimates that it takes seconds.
     """
-    if protocol.build is None and protocol.declaration is None:
+    if not protocol.is_published:
         from facevalue.report import rehearsal  # noqa: PLC0415 - slow to import
 
         rehearsal.rehearse(protocol, study, exact=exact, declared=declared)

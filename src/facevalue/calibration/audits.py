@@ -252,7 +252,7 @@ def compare_audits(models_audits: tuple[Audits, Audits], pair: Pair, table: int,
     names = UnitNames()
     models = []
     for number, (audits, condition) in enumerate(zip(models_audits, (pair.first, pair.second), strict=True)):
-        answers = KeptAnswers(audits.study, f"planted {number}", names.of(audits.study), Path())
+        answers = KeptAnswers(audits.study, f"planted {number}", names.study_units(audits.study), Path())
         answers.add(audits.answers(condition, table, 2 * seed + number))
         models.append(answers)
     return compare_answers((models[0], models[1]))

@@ -132,7 +132,7 @@ class Grouped:
 
     Examples
     --------
-    >>> Grouped.of("gender", "identity").people
+    >>> Grouped.from_column("gender", "identity").people
     (Person(group=('gender',), unit=('identity',)),)
     """
 
@@ -142,7 +142,7 @@ class Grouped:
     within: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, column: str, *unit: str) -> "Grouped":
+    def from_column(cls, column: str, *unit: str) -> "Grouped":
         """Groups that are the levels of a column."""
         return cls(column, (Person((column,), unit),))
 

@@ -244,12 +244,12 @@ class Sums:
     people: Sequence[str] = ()
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT_KEY) -> "Sums":
+    def from_frame(cls, frame: pl.DataFrame, labels: Sequence[str], units: Sequence[str] = UNIT_KEY) -> "Sums":
         """Columns of a frame; those that are no label and no unit are numbers. Levels are in the order of an Enum's.
 
         Examples
         --------
-        >>> Sums.of(pl.DataFrame({"unit": ["a", "b"], "group": ["f", None], "n": [1.0, 2.0]}), ["group"]).labels
+        >>> Sums.from_frame(pl.DataFrame({"unit": ["a", "b"], "group": ["f", None], "n": [1.0, 2.0]}), ["group"]).labels
         {'group': (('f',), array([ 0, -1]))}
         """
         numbers = [name for name in frame.columns if name not in (*labels, *units)]
@@ -305,11 +305,6 @@ def number_levels(column: pl.Series, levels: Sequence[str]) -> Codes:
     return np.array([*(places.get(level, -1) for level in present), -1])[codes]
 
 
-def _named(units: pl.Series) -> tuple[str, ...]:
-    """Names of units; empty where they are numbers."""
-    return () if units.dtype.is_numeric() else code_levels(units)[0]
-
-
 CellEstimates = tuple[Mapping[str, Sequence[Level]], Estimates]
 """Labels of estimates, and these."""
 
@@ -340,7 +335,7 @@ def share_of_sums(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
     Examples
     --------
     >>> rows = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
-    >>> cells, tested = share_of_sums(Sums.of(rows, ["group"]), ["group"])
+    >>> cells, tested = share_of_sums(Sums.from_frame(rows, ["group"]), ["group"])
     >>> cells, tested.value.tolist(), tested.clusters.tolist()
     ({'group': ['f', 'm']}, [1.0, 0.0], [2, 1])
     """

@@ -372,7 +372,7 @@ def text_sums(frame: pl.DataFrame, columns: Mapping[Level, str], per: str = "") 
             n=pl.when(counted).then(weight).otherwise(0.0), texts=counted.cast(pl.Float64),
             missing=(~counted).cast(pl.Float64),
         ))  # fmt: skip
-    return Sums.of(
+    return Sums.from_frame(
         pl.concat(tables).group_by(WORD_LIST, GROUP_LABEL, "unit", maintain_order=True).sum(), (WORD_LIST, GROUP_LABEL)
     )
 

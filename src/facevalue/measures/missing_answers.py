@@ -56,8 +56,8 @@ def terms_of_gaps(
     """Terms of gaps, of each group by prompt; None where nobody asked.
 
     `cells`: `unit`, `group`, `prompt`, `replies`, `missing`, `block` (0 for units in one group alone) and `excess` and
-    `total` as `_Excess.of` has them. `prompts`: with null last where it stands for all together, those of `cells` that
-    lack nothing among them. `names`: as above.
+    `total` as `_Excess.from_cells` has them. `prompts`: with null last where it stands for all together, those of
+    `cells` that lack nothing among them. `names`: as above.
 
     Equation
     --------
@@ -256,7 +256,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         for rows in grouped.with_columns(missing=column, all="missing").partition_by("dimension")
         if rows["missing"].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows))
     ]
-    compared = [_Excess.of(rows, reason) for reason, rows in gaps]
+    compared = [_Excess.from_cells(rows, reason) for reason, rows in gaps]
     compared = [excess for excess in compared if excess.size]
     if compared:
         _add_gaps(table, compared, partly, names)
@@ -320,7 +320,7 @@ class _Excess:
     crossed: bool
 
     @classmethod
-    def of(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
+    def from_cells(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
         """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
         several = (pl.col("group").n_unique() > 1).over("unit")
         number = pl.col("unit").rank("dense").cast(pl.Int64)

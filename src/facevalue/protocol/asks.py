@@ -309,7 +309,7 @@ class Ask:
         items = (factor_of(self.items, self._slots),) if self.items else ()
         return (*items, *(Factor(name, tuple(levels)) for name, levels in self.slots.items()))
 
-    def narrowed(self, levels: Mapping[str, Collection[str]]) -> "Ask":
+    def narrow(self, levels: Mapping[str, Collection[str]]) -> "Ask":
         """Return the question with only these levels of the named factors."""
         slots = {
             name: {level: text for level, text in texts.items() if level in levels.get(name, texts)}

@@ -136,7 +136,7 @@ class Column:
     --------
     >>> Column("95% interval", "interval").what
     'interval'
-    >>> Column.of("Verdict|verdict|shift|quiet") == Column("Verdict", "verdict", "shift", quiet=True)
+    >>> Column.from_form("Verdict|verdict|shift|quiet") == Column("Verdict", "verdict", "shift", quiet=True)
     True
     """
 
@@ -146,7 +146,7 @@ class Column:
     quiet: bool = False
 
     @classmethod
-    def of(cls, form: str) -> "Column":
+    def from_form(cls, form: str) -> "Column":
         """A column from its title and, each after a "|", what it shows, of which measure, and "quiet"."""
         title, *words = form.split("|")
         content = next((word for word in words if word in _SHOWN), "value")
@@ -166,7 +166,7 @@ class Table:
     of:
         The rows.
     columns:
-        What is shown of each; a text stands for `Column.of` of it.
+        What is shown of each; a text stands for `Column.from_form` of it.
     title:
         For those who can't see it.
     label:
@@ -195,7 +195,7 @@ class Table:
     @property
     def shown(self) -> tuple[Column, ...]:
         """The columns."""
-        return tuple(Column.of(column) if isinstance(column, str) else column for column in self.columns)
+        return tuple(Column.from_form(column) if isinstance(column, str) else column for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

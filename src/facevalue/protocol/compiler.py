@@ -79,13 +79,13 @@ def check_rows(ask: Ask, sets: Sets, place: str) -> None:
     table, faults = sets.manifest, Faults()
     for name in ask.of_pictures:
         if name in table.columns and name not in ask.optional:
-            faults.where(f"{name!r} is empty", table[name].is_null())
+            faults.add_rows(f"{name!r} is empty", table[name].is_null())
     if isinstance(ask.reply, Options):
         _check_keys(ask, ask.reply, table, faults)
     faults.check(place)
     if sets.unit == TEMPLATE and "path" in table.columns:
         shared = table.select(pl.col(sets.key).n_unique().over("path") > 1).to_series()
-        faults.where("the picture is in rows of two templates, which were not sampled apart", shared, table["path"])
+        faults.add_rows("the picture is in rows of two templates, which were not sampled apart", shared, table["path"])
         faults.check(place)
     if isinstance(ask.reply, Options):
         for number, texts in enumerate(table.select(ask.option_columns).iter_rows(named=True), start=1):
@@ -103,10 +103,10 @@ def _check_keys(ask: Ask, reply: Options, table: pl.DataFrame, faults: Faults) -
     names = list(reply.texts)
     for key in reply.keys:
         if key in ask.option_columns:
-            faults.where(f"{key!r} names no option ({', '.join(names)})", ~table[key].is_in(names), table[key])
+            faults.add_rows(f"{key!r} names no option ({', '.join(names)})", ~table[key].is_in(names), table[key])
     for scale in reply.scales:
         for first, second in combinations([name for name in scale.slots if name in ask.option_columns], 2):
-            faults.where(f"{first!r} and {second!r} name one option", table[first] == table[second], table[first])
+            faults.add_rows(f"{first!r} and {second!r} name one option", table[first] == table[second], table[first])
 
 
 # Columns that a declared study reads of a list of the user's own pictures.
@@ -268,7 +268,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         if manifest is None:
             _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
-        questions.append(Questions(task.ask, picture_slots, task.ask.reply.told))
+        questions.append(Questions(task.ask, picture_slots, task.ask.reply.instructions))
     design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
     measures = tuple({**published, **analysis.measures}.values())
@@ -344,7 +344,7 @@ def _select_tasks(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -
         for name, declared_levels in levels.items()
         if (names := given.names(options, name) if name in options else ())
     }
-    return {task: asks[task].narrowed(chosen) if chosen else asks[task] for task in tasks}
+    return {task: asks[task].narrow(chosen) if chosen else asks[task] for task in tasks}
 
 
 def asked_variants(protocol: "Protocol", tasks: Collection[str]) -> "list[Variant]":
@@ -469,7 +469,7 @@ def _missing_by(analysis: Tasks) -> MissingBy:
         if name not in breakdown.of_prompt
         and len(breakdown.levels(name)) <= (MOST_GROUPS if name in cue else min(_MOST, units / 2))
     ]
-    several = (Grouped.of(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
+    several = (Grouped.from_column(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
     factors = (name for task in analysis.tasks for name in task.breakdown.prompt_factors)
     task = [TASK] if TASK in analysis.labels else []
     return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))

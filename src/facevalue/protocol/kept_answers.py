@@ -36,7 +36,7 @@ class UnitNames:
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
 
-    def of(self, study: Study) -> "StudyUnits":
+    def study_units(self, study: Study) -> "StudyUnits":
         """Read them from answers of a study."""
         return StudyUnits(study, self)
 

@@ -35,7 +35,7 @@ class WrittenReply:
     """Scores that a judge or a scorer gives."""
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """Instructions to simulated models on how to answer."""
         return {}
 
@@ -75,7 +75,7 @@ class Amount(WrittenReply):
         return (Score("amount", "Amount", self.unit, self.low, self.high),)
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """The range that simulated models answer in."""
         return {STATED: json.dumps({"": _range(self.low, self.high)})}
 
@@ -103,7 +103,7 @@ class Salary(Amount):
     high: float = salaries.HIGH
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """The range that simulated models answer in."""
         return {STATED: json.dumps({"": salaries.USUAL})}
 
@@ -210,7 +210,7 @@ class Fields(WrittenReply):
         )
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """The values and ranges that simulated models answer in."""
         ranges = {name: list(field.values) or _range(field.low, field.high) for name, field in self.fields.items()}
         return {STATED: json.dumps(ranges)}

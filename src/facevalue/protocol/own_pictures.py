@@ -72,16 +72,16 @@ class Edits(Listed):
 
     def table(self, options: Options) -> pl.DataFrame:
         """A row per edited picture, of units that have a null edit."""
-        return self.completed(self._edits(options), Path(str(options["manifest"])).name)
+        return self.complete_table(self._edits(options), Path(str(options["manifest"])).name)
 
-    def completed(self, table: pl.DataFrame, place: str) -> pl.DataFrame:
+    def complete_table(self, table: pl.DataFrame, place: str) -> pl.DataFrame:
         """The table of those that can be compared, and checked."""
         if self.base not in table[self.cue]:
             raise DataError(
                 f"{place}: no {self.cue} is {self.base!r}, so there is no null edit to compare edits with. Have them "
                 "made, too: facevalue make ... --null-edits."
             )
-        return super().completed(table.filter(self._has_base(table)), place)
+        return super().complete_table(table.filter(self._has_base(table)), place)
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
         """Units without a null edit."""
@@ -124,7 +124,7 @@ class Edits(Listed):
             listed = listed.rename({cue: self.cue})
         faults, place = Faults(), Path(str(options["manifest"])).name
         is_edit, paths = listed[SOURCE].is_not_null(), source_paths(listed, faults)
-        faults.where(f"an edited picture has no {self.cue}", is_edit & listed[self.cue].is_null(), listed[IMAGE])
+        faults.add_rows(f"an edited picture has no {self.cue}", is_edit & listed[self.cue].is_null(), listed[IMAGE])
         faults.check(place)
         if not is_edit.any():
             raise DataError(f"{place}: no picture has a source: none was edited from another.")
@@ -207,7 +207,7 @@ class DataSet(Listed):
             table = table.with_columns(identity="image")
         first = ("image", "path", "identity", "set")
         stated = [c for c in table.columns if c not in first and table[c].null_count() < table.height]
-        return self.completed(table.select(*first, *stated), self.name)
+        return self.complete_table(table.select(*first, *stated), self.name)
 
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
         """Pictures of the data set that are not shown."""

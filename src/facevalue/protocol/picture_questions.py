@@ -110,7 +110,7 @@ class PictureQuestions:
     pairs: PairedPictures | None = None
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> "PictureQuestions":
+    def from_table(cls, table: Mapping[str, Any]) -> "PictureQuestions":
         """Read a shipped table: `source`, `all_fine`, `question` as a list of tables, and `pairs` as a table."""
         pairs = records(PairedPictures, [table["pairs"]] if "pairs" in table else [])
         return cls(

@@ -144,7 +144,7 @@ class Protocol:
             from facevalue.protocol.variants import check_variants  # noqa: PLC0415 - slow to import
 
             check_variants(self)
-        if self.build is not None or self.declaration is not None:
+        if self.is_published:
             self._offer_exclusion()
             return
         if self.stimuli is None or (self.ask is None and not self.tasks):
@@ -256,6 +256,11 @@ class Protocol:
         from facevalue.protocol.variants import in_variants  # noqa: PLC0415 - it needs this module
 
         return in_variants(protocol, study, options)
+
+    @property
+    def is_published(self) -> bool:
+        """True if its parts are in a package of their own (`published`), and tested there."""
+        return self.build is not None or self.declaration is not None
 
     def _complete(self, preset: str) -> "Protocol":
         """The protocol with all of its fields, and those that a preset replaces."""

@@ -92,7 +92,7 @@ class Reply(Protocol):
         ...
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """Instructions to simulated models on how to answer."""
         ...
 
@@ -111,7 +111,7 @@ class Options:
     letters: bool = False  # whether options are labelled (a), (b) ...
     # How replies are read: as one of the options ("choice"), as yes or no ("yes-no"), or as a number ("rating")
     parser: str = "choice"
-    told: Mapping[str, str] = field(default_factory=dict)
+    instructions: Mapping[str, str] = field(default_factory=dict)
     nouns: tuple[str, ...] = ()  # that prompts put before options of one letter
     where: str = field(default="", compare=False, repr=False)  # place of the options in a file, for people
 

@@ -91,8 +91,8 @@ def source_paths(listed: pl.DataFrame, faults: Faults) -> pl.Series:
     `faults`: takes note of a source that is no picture of the list, or the picture itself.
     """
     origin, paths = listed[SOURCE], dict(listed.select(IMAGE, PATH).iter_rows())
-    faults.where("the source is no picture of the list", origin.is_not_null() & ~origin.is_in(list(paths)), origin)
-    faults.where("a picture is its own source", origin == listed[IMAGE], listed[IMAGE])
+    faults.add_rows("the source is no picture of the list", origin.is_not_null() & ~origin.is_in(list(paths)), origin)
+    faults.add_rows("a picture is its own source", origin == listed[IMAGE], listed[IMAGE])
     return origin.replace_strict(paths, default=None, return_dtype=pl.String).alias(OTHER_PATH)
 
 

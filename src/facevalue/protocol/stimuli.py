@@ -39,8 +39,8 @@ def check_bases(table: pl.DataFrame, column: str, is_base: pl.Expr, place: str, 
     units = table[column]
     bases = units.filter(base)
     twice = bases.filter(bases.is_duplicated()).unique()
-    faults.where(f"the {column} has more than one base picture", base & units.is_in(twice.implode()), units)
-    faults.where(f"the {column} has no base picture", ~base & ~units.is_in(bases.implode()), units)
+    faults.add_rows(f"the {column} has more than one base picture", base & units.is_in(twice.implode()), units)
+    faults.add_rows(f"the {column} has no base picture", ~base & ~units.is_in(bases.implode()), units)
     faults.check(place)
     if base.all():
         raise DataError(f"{place}: there are base pictures only, no variation: nothing is compared with them.")
@@ -303,9 +303,9 @@ class Listed(Stimuli):
             raise NoPicturesError(
                 f"The study shows pictures of your own: say which with --manifest, or in its file.{then}"
             )
-        return self.completed(own_manifest(options, self.columns), Path(str(options["manifest"])).name)
+        return self.complete_table(own_manifest(options, self.columns), Path(str(options["manifest"])).name)
 
-    def completed(self, table: pl.DataFrame, place: str) -> pl.DataFrame:
+    def complete_table(self, table: pl.DataFrame, place: str) -> pl.DataFrame:
         """The table with bases without a picture where these are meant, and checked."""
         key = next(name for name, unit in UNITS.items() if unit == self.unit)
         bare = self.cue and self.base == NO_PICTURE
@@ -394,7 +394,7 @@ class Folder(Listed):
             raise DataError(f"There is no folder {str(folder)!r} of pictures: name it with --folder.")
         # Of sets without a pattern, pictures that lie elsewhere were always passed over.
         table = read_folder(folder, [self._pattern], self.levels, strict=bool(self.pattern))
-        return self.completed(table, str(folder))
+        return self.complete_table(table, str(folder))
 
 
 @dataclass(frozen=True)

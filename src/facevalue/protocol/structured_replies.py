@@ -125,7 +125,7 @@ class RatedScales(WrittenReply):
         return Score(name, title, "points", self.low, self.high, moved=moved, quantity=f"ratings of {words}")
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """The scales and their ends, by which simulated models answer."""
         return {STATED: json.dumps({name: [self.low, self.high] for name in self.scales})}
 
@@ -217,7 +217,7 @@ class NamedList(WrittenReply):
         return (*shares, length, *([outside] if self.vocabulary else []), *self.outside.scores, compared)
 
     @property
-    def told(self) -> Mapping[str, str]:
+    def instructions(self) -> Mapping[str, str]:
         """The options and the least and most of them, by which simulated models answer."""
         return {LISTED: json.dumps([list(self.vocabulary.values()), self.least, self.most])}
 

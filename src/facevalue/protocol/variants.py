@@ -228,7 +228,7 @@ def analyse(conditions: Conditions, answers: Mapping[str, Iterator[pl.DataFrame]
 
 def _split(conditions: Conditions, model: str, chunks: Iterator[pl.DataFrame], folder: Path) -> list[KeptAnswers]:
     """One model's answers by condition."""
-    units = UnitNames().of(conditions.study)
+    units = UnitNames().study_units(conditions.study)
     count = 1 + len(conditions.variants)
     out = [KeptAnswers(conditions.study, model, units, folder / str(condition)) for condition in range(count)]
     for chunk in chunks:

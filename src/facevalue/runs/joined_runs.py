@@ -40,7 +40,7 @@ class Followed:
     """What was known of that before the runs."""
 
     @classmethod
-    def of(cls, runs: Sequence[StoredRun]) -> "Followed":
+    def from_runs(cls, runs: Sequence[StoredRun]) -> "Followed":
         """Return both for runs of which no answer has been seen yet."""
         from facevalue.measures.instrument import Course, PictureDependence  # noqa: PLC0415 - scipy.stats takes a second to import
         from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -339,7 +339,7 @@ def estimate(
     from facevalue.measures.estimates import stack_estimates  # noqa: PLC0415 - scipy.stats takes a second to import
     from facevalue.measures.judgment import judge  # noqa: PLC0415 - scipy.stats takes a second to import
 
-    seen = {model: Followed.of(of_model) for model, of_model in runs_by_model.items()}
+    seen = {model: Followed.from_runs(of_model) for model, of_model in runs_by_model.items()}
     estimates = first.study.analyse(
         {model: joined(of_model, tallies, seen[model]) for model, of_model in runs_by_model.items()}
     )

@@ -227,7 +227,7 @@ class Answers:
         """Estimates of what a model did not answer, by group and prompt."""
         rows = self._rows(model).with_columns(pl.col(name).cast(pl.String) for name in self.factors)
         rows = rows.rename({_REASON: "na"})
-        groups = [Grouped.of(name, UNIT) for name in self._of_pictures]
+        groups = [Grouped.from_column(name, UNIT) for name in self._of_pictures]
         answers = MissingAnswers(MissingBy(tuple(groups), tuple(self._prompt_names)))
         answers.take(rows, rows[UNIT])
         return answers.estimates(study, model)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -330,7 +331,7 @@ class SumScores:
     sums:
         Sums by unit, or by the people on either side of a pair.
     measures:
-        Definitions by key.
+        Definitions of the study.
     s, n, requests:
         Columns of the sums: what counts, out of how many, and, for bounds, how many replies were asked for.
     labels:
@@ -344,14 +345,14 @@ class SumScores:
     --------
     >>> import polars as pl
     >>> rows = pl.DataFrame({"unit": ["a", "b", "c"], "group": ["f", "m", "f"], "s": [1.0, 0.0, 1.0], "n": [1.0] * 3})
-    >>> chosen = SumScores(share_score("chosen"), Sums.of(rows, ["group"]), {})
+    >>> chosen = SumScores(share_score("chosen"), Sums.from_frame(rows, ["group"]), ())
     >>> chosen.shares(["group"])[1].value.tolist()
     [1.0, 0.0]
     """
 
     score: Score
     sums: Sums
-    measures: Mapping[str, Measure]
+    measures: Sequence[Measure]
     s: str = "s"
     n: str = "n"
     requests: str = ""
@@ -359,8 +360,19 @@ class SumScores:
     mean_over: str = ""
     method: str = DYADIC_WILSON
 
+    @cached_property
+    def _shares(self) -> dict[tuple[str, ...], CellEstimates]:
+        """Shares that were computed, by their breakdown."""
+        return {}
+
     def shares(self, by: Sequence[str]) -> CellEstimates:
-        """Shares s / n of each cell, with their intervals over units or people."""
+        """Shares s / n of each cell, with their intervals over units or people; computed once for each breakdown."""
+        names = tuple(by)
+        if names not in self._shares:
+            self._shares[names] = self._estimate_shares(names)
+        return self._shares[names]
+
+    def _estimate_shares(self, by: Sequence[str]) -> CellEstimates:
         columns = {"s": self.s, "n": self.n, **({"requests": self.requests} if self.requests else {})}
         sums = self.sums.counting(**{name: self.sums.numbers[column] for name, column in columns.items()})
         if self.mean_over and self.mean_over not in by:
@@ -380,7 +392,8 @@ class SumScores:
         """Add estimates to the table, with tests where the estimand is tested."""
         size = estimates.value.size
         columns = {**{name: [level] * size for name, level in self.labels.items()}, **labels}
-        measure = self.measures[key_of(estimand.measure, self.score.label)]
+        key = key_of(estimand.measure, self.score.label)
+        measure = next(measure for measure in self.measures if measure.key == key)
         keep = estimand.holds(columns, size)
         if estimand.tested:
             table.add(measure, columns, estimates, estimand.family_names(columns, size), keep=keep)
@@ -390,7 +403,7 @@ class SumScores:
 
 def estimate_sums(table: EstimateTable, estimands: Iterable[Estimand], scores: Sequence[SumScores]) -> None:
     """Add the estimates of each estimand, of the scores that it is of."""
-    for estimand in filter(lambda estimand: is_wanted([estimand.measure]), estimands):
-        for of_score in scores:
-            if estimand.is_of(of_score.score):
-                estimand.statistic.estimate_sums(table, estimand, of_score)
+    for estimand in (estimand for estimand in estimands if is_wanted([estimand.measure])):
+        for candidate in scores:
+            if estimand.is_of(candidate.score):
+                estimand.statistic.estimate_sums(table, estimand, candidate)

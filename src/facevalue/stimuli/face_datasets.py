@@ -59,14 +59,14 @@ def read_fairface(labels: Path) -> pl.DataFrame:
     columns = [Column(name, "of the person", needed=True, filled=True) for name in _LEVELS]
     frame = read_manifest(labels, columns=columns, place="file").with_columns(pl.col("gender").str.to_lowercase())
     dates, faults = frame["age"].str.contains(_DATE), Faults()
-    faults.where(
+    faults.add_rows(
         "the age is a date, which a spreadsheet has made of the range 3-9 or 10-19 (take the file as it was published)",
         dates,
         frame["age"],
     )
     for name, levels in _LEVELS.items():
         wrong = ~frame[name].is_in(levels) & ~(dates if name == "age" else pl.Series([False]))
-        faults.where(f"the {name} is none of FairFace's ({', '.join(levels)})", wrong, frame[name])
+        faults.add_rows(f"the {name} is none of FairFace's ({', '.join(levels)})", wrong, frame[name])
     faults.check(labels.name)
     return frame.select("image", "path", "identity", "set", *_LEVELS)
 

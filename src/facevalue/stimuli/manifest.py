@@ -276,7 +276,7 @@ def _tidy(frame: pl.DataFrame, file_name: str) -> pl.DataFrame:
     frame = frame.select(pl.all().cast(pl.String).str.strip_chars().replace("", None))
     long = Faults()
     for name in frame.columns:
-        long.where(f"{name!r} has more than {MAX_CELL:,} characters", frame[name].str.len_chars() > MAX_CELL)
+        long.add_rows(f"{name!r} has more than {MAX_CELL:,} characters", frame[name].str.len_chars() > MAX_CELL)
     long.check(file_name)
     return frame
 
@@ -305,12 +305,12 @@ def _in_form(
     filled = [column.name for column in columns if column.filled and column.name in names]
     filled_columns = (path_column, given_id, "identity" if "identity" in names else None, *filled)
     for name in dict.fromkeys(name for name in filled_columns if name is not None):
-        faults.where(f"{name!r} is empty", frame[name].is_null())
+        faults.add_rows(f"{name!r} is empty", frame[name].is_null())
     again = "listed more than once" + ("" if given_id else " (add a column 'id' if one picture is meant to be)")
-    faults.where(again, image.is_duplicated() & image.is_not_null(), image)
+    faults.add_rows(again, image.is_duplicated() & image.is_not_null(), image)
     if says_public:
         unclear = ~frame[PUBLIC].str.to_lowercase().is_in(list(_ALLOWED)).fill_null(value=True)
-        faults.where(f"{PUBLIC!r} is yes, no or empty", unclear, frame[PUBLIC])
+        faults.add_rows(f"{PUBLIC!r} is yes, no or empty", unclear, frame[PUBLIC])
     paths = list(_relative_paths(frame[path_column], faults, root, root_given))
     faults.check(file_name)
     identity = frame["identity"] if "identity" in names else image

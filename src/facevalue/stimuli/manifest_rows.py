@@ -69,7 +69,7 @@ class Faults:
             rows.append((row, text))
         self._counts[fault] = self._counts.get(fault, 0) + 1
 
-    def where(self, fault: str, mask: pl.Series, texts: pl.Series | None = None) -> None:
+    def add_rows(self, fault: str, mask: pl.Series, texts: pl.Series | None = None) -> None:
         """Add the rows at which a mask is true."""
         positions = mask.fill_null(value=False).arg_true()
         if not len(positions):
@@ -197,7 +197,7 @@ def levels(frame: pl.DataFrame, column: str) -> list[str]:
     )
 
 
-def narrowed(
+def select_levels(
     frame: pl.DataFrame, chosen: Mapping[str, Sequence[str]], *, always: pl.Expr | None = None
 ) -> pl.DataFrame:
     """The rows with these levels, where any are chosen; of pairs those of which both sides have them.
@@ -206,7 +206,7 @@ def narrowed(
     `UnknownNameError`.
 
     >>> pairs = pl.DataFrame({"identity_1": ["old", "sick"], "identity_2": ["young", "old"]})
-    >>> narrowed(pairs, {"identity": ["old", "young"], "activity": []}).rows()
+    >>> select_levels(pairs, {"identity": ["old", "young"], "activity": []}).rows()
     [('old', 'young')]
     """
     for column, values in chosen.items():

@@ -153,7 +153,7 @@ def sums_of(run: StoredRun) -> RunSums:
 def added_up(run: StoredRun, folder: Path, of: str) -> Path:
     """Add up the sums of a run, and keep them in place of those of another digest; returns where."""
     with values_only(), terms_kept() as record:
-        seen = Followed.of([run])
+        seen = Followed.from_runs([run])
         run.study.analyse({run.model: seen.passing(run, ReplyTally())})
         seen.missing.estimates(run.study.name, run.model)
     rows = pl.DataFrame(list(_rows(record)), pl.Schema(_COLUMNS), orient="row").sort("key")

@@ -8,7 +8,7 @@ from facevalue import studies
 from facevalue.measures.majority import from_majority
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import detection
-from facevalue.studies.counterfactuals.precision import SD, residual
+from facevalue.studies.counterfactuals.study import SD, residual
 
 SUBSET = {"subset": ["skin-tone-gender"]}
 AUDITS = 80

@@ -202,7 +202,7 @@ def test_boxes_about_pictures_of_ones_own_are_read_alike_without_the_pictures(pl
 def test_changes_are_taken_over_the_people_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
-    named = UnitNames().of(study).add_to(frame)
+    named = UnitNames().study_units(study).add_to(frame)
     for number, block in enumerate(asked_blocks(study.design)):
         for side, column in zip(("person_1", "person_2"), COLUMNS, strict=True):
             ours = pl.DataFrame({"level": block.about[side], "change": named[column].to_numpy()[block.trials]}).unique()

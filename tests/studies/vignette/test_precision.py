@@ -10,9 +10,8 @@ from facevalue.measures.proportions import effective_size, score_p
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import detection
 from facevalue.studies.vignette.analysis import analyse
-from facevalue.studies.vignette.precision import DEFAULT, pilot_spread
 from facevalue.studies.vignette.settings import SETTINGS
-from facevalue.studies.vignette.study import LEAD, build
+from facevalue.studies.vignette.study import DEFAULT, LEAD, build, pilot_spread
 from facevalue.types import OptionValue
 from tests.studies.vignette.framed import answers
 

@@ -7,7 +7,7 @@ import pytest
 from facevalue.runs.plan import _reach_of_square
 from facevalue.statistics.precision import UnitSpread
 from facevalue.studies.visbias.divergence import ChoiceGroups, Choices, group_divergences
-from facevalue.studies.visbias.precision import choice_precision, pilot_spread
+from facevalue.studies.visbias.study import choice_precision, pilot_spread
 from tests.studies.visbias.simulated import answered, build
 
 

@@ -34,7 +34,7 @@ def pairs(first: Answers, second: Answers) -> pl.DataFrame:
 
 
 def share(frame: pl.DataFrame, hits: str, size: str = "complete") -> Estimates:
-    return share_over_pairs(Sums.of(frame.select(*PEOPLE_KEYS, s=hits, n=size), (), PEOPLE_KEYS))[1]
+    return share_over_pairs(Sums.from_frame(frame.select(*PEOPLE_KEYS, s=hits, n=size), (), PEOPLE_KEYS))[1]
 
 
 def test_every_cell_of_table_6_follows_from_the_released_counts() -> None:
@@ -98,7 +98,7 @@ def test_which_question_came_first_matters_to_who_is_above_alone(
 def test_missing_answers_move_a_ranking_no_further_than_its_bounds() -> None:
     frame = pairs([YES, YES, NO, YES, NA], [NO, NO, YES, NA, YES])
     sums = frame.select(*PEOPLE_KEYS, s="first", n="ranked", up="open_1", down="open_2")
-    _, above = ranked_above(Sums.of(sums, (), PEOPLE_KEYS))
+    _, above = ranked_above(Sums.from_frame(sums, (), PEOPLE_KEYS))
     assert above.bounds is not None
     assert above.p is not None
     assert above.value.tolist() == pytest.approx([2 / 3 - 0.5])

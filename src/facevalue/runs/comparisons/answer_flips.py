@@ -175,7 +175,7 @@ def _readings(
 ) -> Iterator[pl.DataFrame]:
     """Answers of a run where it was to choose, in few columns."""
     study, facts = side.plain, side.run.facts
-    units, factors = names.of(study), set(study.design.columns)
+    units, factors = names.study_units(study), set(study.design.columns)
     question_columns = ["block", *prompt_columns(study)]
     seeds = pl.Series(facts.seeds if by_seed else range(len(facts.seeds)), dtype=pl.Int64)
     for chunk, questions in side.chunks():

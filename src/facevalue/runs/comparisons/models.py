@@ -444,8 +444,8 @@ def kept_answers(runs: Sequence[StoredRun]) -> Iterator[list[KeptAnswers]]:
         out = []
         for at, run in enumerate(runs):
             tally = ReplyTally()
-            run_answers = KeptAnswers(run.study, run.model, names.of(run.study), Path(folder) / str(at))
-            seen = None if run.facts.sight is None else Followed.of([run])
+            run_answers = KeptAnswers(run.study, run.model, names.study_units(run.study), Path(folder) / str(at))
+            seen = None if run.facts.sight is None else Followed.from_runs([run])
             for chunk in answers(run, tally) if seen is None else seen.passing(run, tally):
                 run_answers.add(chunk, to_disk=run_answers.rows > MOST_ROWS // len(runs))
             if not tally.valid:

@@ -100,8 +100,8 @@ def _add_copies(faults: Faults, frame: pl.DataFrame, digest: pl.Series) -> None:
     """Name pictures whose files hold the same."""
     several = frame.select(who=pl.col("identity").n_unique().over(digest))["who"]
     twice = digest.is_duplicated() & (digest != 0)
-    faults.where("the same picture under two identities", twice & (several > 1), frame["path"])
-    faults.where("the same picture several times", twice & (several == 1), frame["path"])
+    faults.add_rows("the same picture under two identities", twice & (several > 1), frame["path"])
+    faults.add_rows("the same picture several times", twice & (several == 1), frame["path"])
 
 
 def _add_lookalikes(faults: Faults, frame: pl.DataFrame, seen: ManyFacts) -> None:
@@ -141,7 +141,7 @@ def _add_sizes(faults: Faults, frame: pl.DataFrame, facts_of_rows: Sequence[Pict
         pl.format("{} ({} x {})", "path", pl.col("wide").cast(pl.Int64), pl.col("high").cast(pl.Int64)).alias("text")
     )["text"]
     unit = "set" if frame["set"].null_count() < frame.height else "identity"
-    faults.where(f"of another size or shape than most of its {unit}", odd, texts)
+    faults.add_rows(f"of another size or shape than most of its {unit}", odd, texts)
 
 
 # What a study would do with the pictures of a manifest: which it would show, in what, and why it would not others.
@@ -280,7 +280,7 @@ def _reasons(frame: pl.DataFrame, used: set[str], columns: Sequence[Column]) -> 
                              maintain_order="left")["kind"]  # fmt: skip
     faults = Faults()
     for reason, numbers in reasons.items():
-        faults.where(f"not shown: {reason}", unused & kind_of_row.is_in(numbers), frame["path"])
+        faults.add_rows(f"not shown: {reason}", unused & kind_of_row.is_in(numbers), frame["path"])
     return tuple(faults.list_faults())
 
 
@@ -543,7 +543,7 @@ def _spellings(frame: pl.DataFrame) -> Iterator[Fault]:
             if len(same) > 1:
                 faults = Faults()
                 written = " and ".join(map(repr, same))
-                faults.where(
+                faults.add_rows(
                     f"{name!r} has {written}, which count as different", frame[name].is_in(same[1:]), frame[name]
                 )
                 yield from faults.list_faults()

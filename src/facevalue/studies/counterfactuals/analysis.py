@@ -11,7 +11,7 @@ import polars as pl
 
 from facevalue.annotations import lexicon
 from facevalue.measures.cluster_bootstrap import Array, cell_means, only_values
-from facevalue.measures.definitions import Measure
+from facevalue.measures.definitions import Measure, takes
 from facevalue.measures.estimates import EstimateTable, TableEntry
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import SEPARATOR, IntervalKind, name_method
@@ -53,7 +53,6 @@ from facevalue.studies.counterfactuals.word_association import (
 )
 
 STUDY = "counterfactuals"
-_MEASURES = {measure.key: measure for measure in m.MEASURES}
 QUANTILES = (0.5, 0.75, TAIL_QUANTILE, 0.95, 0.99, 1.0)
 """Of set ranges: the whole tail."""
 MOST_OCCUPATIONS = 200
@@ -87,9 +86,10 @@ def estimates(
     for model, chunks in answers.items():
         gathered = SetAnswers(blocks, chunks, lists)
         table = EstimateTable(STUDY, model, m.LABELS)
-        for block in filter(gathered.were_asked, blocks):
+        asked_blocks = [block for block in blocks if gathered.were_asked(block)]
+        for block in asked_blocks:
             _add_missing(table, block, gathered)
-        of_blocks = (_of_block(block, gathered, sets, longest) for block in blocks if gathered.were_asked(block))
+        of_blocks = (_of_block(block, gathered, sets, longest) for block in asked_blocks)
         of_scorers = (_of_scorer(scorer, audit) for scorer, audit in (audits or {}).items())
         for row in chain(*of_blocks, of_scorers, of_words(blocks, gathered, lists, frequency, sets)):
             table.add(*row)
@@ -133,13 +133,14 @@ MISSING = tuple(
 """Shares of replies without a valid answer, by reason, of numbers taken with a note, and of refusals."""
 
 
+@takes(m.NA_RATE, m.NOTED, m.REFUSAL)
 def _add_missing(table: EstimateTable, block: Part, gathered: SetAnswers) -> None:
     """Add the shares of replies to each prompt that have no valid answer."""
     for at, prompt in enumerate(block.prompts):
         replies, about = gathered.replies(block, at), {"subset": block.subset, "prompt": prompt}
         if not replies.numbers["requests"].any():
             continue
-        score_of = partial(SumScores, sums=replies, measures=_MEASURES, n="requests")
+        score_of = partial(SumScores, sums=replies, measures=m.MEASURES, n="requests")
         of_kinds = [
             score_of(share_score(kind), s=name, labels={**about, "reason": name.removeprefix(prefix)})
             for kind, prefix in COUNTED.items()

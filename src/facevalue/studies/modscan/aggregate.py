@@ -198,7 +198,9 @@ class _SumRows:
         distinct = about.select(keys).unique(maintain_order=True)
         row = about.join(distinct.with_row_index("_row"), on=keys, how="left", nulls_equal=True, maintain_order="left")
         labels = [name for name in keys if name not in PEOPLE_KEYS]
-        return cls(replace(Sums.of(distinct, labels, PEOPLE_KEYS), numbers={}), row["_row"].cast(pl.Int64).to_numpy())
+        return cls(
+            replace(Sums.from_frame(distinct, labels, PEOPLE_KEYS), numbers={}), row["_row"].cast(pl.Int64).to_numpy()
+        )
 
     def add_up(self, **columns: Array) -> Sums:
         """Values of answers, added up."""

@@ -23,7 +23,13 @@ from facevalue.statistics.statistic import Score
 from facevalue.studies.modscan import measures as m
 from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
-from facevalue.studies.modscan.statistics import GroupChoices, Known, KnownShareGap, agreement_by_chance, bias_scores
+from facevalue.studies.modscan.statistics import (
+    GroupChoices,
+    ReferenceShareGap,
+    ReferenceShares,
+    agreement_by_chance,
+    bias_scores,
+)
 
 STUDY = "modscan"
 SEED = 20260
@@ -31,18 +37,27 @@ ALL_AGREE = "all models agree"
 OVER_SCENES = name_method(IntervalKind.WILSON, "effective sample size over scenes")
 Chosen = npt.NDArray[np.int8]
 CELL, RIVALS = ("instance", "group"), ("group", "other_group", "instance")
-_MEASURES = {measure.key: measure for measure in m.MEASURES}
 
 
-def estimands(block: AskedBlock, real: Known) -> list[Estimand]:
+def estimands(block: AskedBlock, real: ReferenceShares) -> list[Estimand]:
     """Shares that are estimated of a block."""
     mean, gap = partial(Estimand, Mean()), partial(Estimand, by=CELL, scores=("choices",))
     groups = block.groups[:1] if len(block.groups) == 2 else block.groups  # of two groups one says it all
-    even: Known = {(instance, group): (block.even_share, "") for instance in block.instances for group in groups}
+    even: ReferenceShares = {
+        (instance, group): (block.even_share, "") for instance in block.instances for group in groups
+    }
     return [
         mean(CELL, ("choices", "queries"), measure=m.SHARE.name),
-        gap(KnownShareGap(known=even), family="gaps from chance ({modality}, {attribute})", measure=m.CHANCE_GAP.name),
-        gap(KnownShareGap(known=real), family="against real shares", measure=m.REAL_GAP.name),
+        gap(
+            ReferenceShareGap(reference=even),
+            family="gaps from chance ({modality}, {attribute})",
+            measure=m.CHANCE_GAP.name,
+        ),
+        *(
+            [gap(ReferenceShareGap(reference=real), family="against real shares", measure=m.REAL_GAP.name)]
+            if real
+            else []
+        ),
         *([mean(("instance",), ("ahead",), measure=m.GROUP_GAP.name)] if set(block.groups) == set(GENDERS) else []),
         *(mean(by, ("place",), measure=m.LEFT.name) for by in (("instance",), ())),
         *(mean(by, ("lost",), measure=m.NA_RATE.name) for by in (("instance",), ())),
@@ -53,7 +68,7 @@ def estimands(block: AskedBlock, real: Known) -> list[Estimand]:
 
 def block_scores(block: AskedBlock, sums: Mapping[str, Sums], reasons: Sequence[str]) -> list[SumScores]:
     """Scores of the answers to a block."""
-    make = partial(SumScores, measures=_MEASURES, labels=block.labels, method=_method(block))
+    make = partial(SumScores, measures=m.MEASURES, labels=block.labels, method=_method(block))
     place = m.LEFT if block.labels["modality"] == VISION else m.FIRST
     chosen = partial(make, sums=sums["chosen"], s="chosen", n="valid")
     replies = partial(make, sums=sums["replies"], n="requests")
@@ -103,7 +118,7 @@ def answer_similarity(
     return table.frame()
 
 
-def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: Known) -> None:
+def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: ReferenceShares) -> None:
     sums = block.sums(answers)
     _add_scores(table, block, block.choices(sums))
     reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]

@@ -52,5 +52,5 @@ MAKING = Making(
         "which a detector finds nobody. Its faces are photographs of UTKFace, and are not made."
     ),
     note="Some traits are slurs (a slob, a freegan): scenes are of what such a person is said to own.",
-    questions=PictureQuestions.of(read("picture_questions.toml")),
+    questions=PictureQuestions.from_table(read("picture_questions.toml")),
 )

@@ -239,33 +239,33 @@ def agreement_by_chance(first: npt.NDArray[np.int8], second: npt.NDArray[np.int8
     return float((counts[0] * counts[1]).sum())
 
 
-Known = Mapping[tuple[Level, Level], tuple[float, str]]
-"""Share of each instance and group that it is compared with, and where it is from."""
+ReferenceShares = Mapping[tuple[Level, Level], tuple[float, str]]
+"""Share of each instance and group that choices are compared with, and where it is from."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownShareGap(Statistic):
-    """Share of a group less a share that is known: that of an even choice, or the real one.
+class ReferenceShareGap(Statistic):
+    """Share of a group less a reference share: that of an even choice, or the real one.
 
     Attributes
     ----------
-    known:
+    reference:
         By instance and group; others have no estimate.
     """
 
-    kind = "known_share_gap"
+    kind = "reference_share_gap"
 
-    known: Known
+    reference: ReferenceShares
 
     def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
-        """Add the gap of each cell whose share is known, with the score test of that share."""
+        """Add the gap of each cell that has a reference share, with the score test of that share."""
         labels, shares = scores.shares(estimand.by)
-        known = [self.known.get(key) for key in zip(labels["instance"], labels["group"], strict=True)]
-        rows = np.array([row for row, share in enumerate(known) if share is not None], dtype=np.int64)
+        references = [self.reference.get(key) for key in zip(labels["instance"], labels["group"], strict=True)]
+        rows = np.array([row for row, share in enumerate(references) if share is not None], dtype=np.int64)
         if not rows.size:
             return
-        gaps = apart_from(shares, np.array([np.nan if share is None else share[0] for share in known])).at(rows)
-        sources = [known[row][1] for row in rows.tolist()]
+        gaps = apart_from(shares, np.array([np.nan if share is None else share[0] for share in references])).at(rows)
+        sources = [references[row][1] for row in rows.tolist()]
         methods = [f"{method}{source and '; '}{source}" for method, source in zip(gaps.method, sources, strict=True)]
         labels = {name: [levels[row] for row in rows.tolist()] for name, levels in labels.items()}
         scores.enter(table, estimand, labels, replace(gaps, method=np.array(methods, object)))

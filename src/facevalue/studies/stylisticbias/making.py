@@ -171,5 +171,5 @@ MAKING = Making(
         "the face (Figure 10) or of clothes, full-body (Figure 11); ours beside them, unless --fashion-base is "
         "portrait: everyone full-body in plain clothes."
     ),
-    questions=PictureQuestions.of(read("picture_questions.toml")),
+    questions=PictureQuestions.from_table(read("picture_questions.toml")),
 )

@@ -22,7 +22,7 @@ from facevalue.stimuli.drawings.portraits import (
     draw_identities,
     portrait_manifest,
 )
-from facevalue.stimuli.manifest_rows import Column, Faults, Listing, narrowed
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing, select_levels
 from facevalue.studies.stylisticbias import folders
 from facevalue.studies.stylisticbias.measures import UNIT
 from facevalue.studies.stylisticbias.tables import grid, whitelist
@@ -67,7 +67,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     frame = _check_manifest(frame, Path(str(options[source])).name if source == "manifest" else str(options[source]))
     is_control = pl.col("attribute").is_null() | (pl.col("attribute") == CONTROL[0])
     chosen = {name: settings.names(options, f"{name}s") for name in ("attribute", "variation")}
-    frame = narrowed(frame, chosen, always=is_control)
+    frame = select_levels(frame, chosen, always=is_control)
     frame, left_out = _keep_judged(frame) if options["grid"] == "kept" else (frame, ())
     reason = "The questions have a factor of this name."
     unused = (LeftOut(f"the column {name!r} of the list", reason) for name in prompt_factors)
@@ -186,7 +186,7 @@ def _check_manifest(frame: pl.DataFrame, place: str) -> pl.DataFrame:
     """A manifest that this study can use: one base image for each identity that has variations."""
     faults = Faults()
     half = frame["attribute"].is_null() != frame["variation"].is_null()
-    faults.where("names an attribute or a variation, but not both", half, frame["image"])
+    faults.add_rows("names an attribute or a variation, but not both", half, frame["image"])
     check_bases(frame, "identity", pl.col("attribute").is_null() & pl.col("variation").is_null(), place, faults)
     if not (frame["attribute"] != CONTROL[0]).any():
         raise DataError(f"{place}: no variation but the full-body base, so no shift to measure.")

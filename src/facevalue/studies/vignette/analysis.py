@@ -67,7 +67,6 @@ _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 _APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
 """Labels of the question, and of the part of the study: each is a family of its own."""
 record = partial(enter_frame, apart=_APART[0], within=_APART[1])
-_MEASURES = {measure.key: measure for measure in m.MEASURES}
 
 
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -190,25 +189,25 @@ CountedRows = tuple[str, pl.Expr, Callable[..., SumScores]]
 """Rows of a table of sums, and the score that they are."""
 
 
-def _counted(table: str, where: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
+def _declare_score(table: str, where: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
     """Declare a score of rows: `s` of `n` answers, of as many `requests`."""
-    return table, where, partial(SumScores, score, measures=_MEASURES, **{"s": s, "requests": "requests", **facts})
+    return table, where, partial(SumScores, score, measures=m.MEASURES, **{"s": s, "requests": "requests", **facts})
 
 
 _FAMILY_FORM = "{}, {{paradigm}}, {{question}} ({{dimension}}, {{contrast}}, {{gender}})"
 _selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
 _percent = partial(Score, unit="%", low=0.0, high=100.0)
 SELECTIONS = (
-    _counted("selected", _HEATMAP, _percent("identity x activity", "Choices of an identity in an activity")),
+    _declare_score("selected", _HEATMAP, _percent("identity x activity", "Choices of an identity in an activity")),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
-    _counted(
+    _declare_score(
         "selected", _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
         _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"),
     ),
-    _counted(
+    _declare_score(
         "selected", _ACTIVITIES & _PEOPLE, _percent("activities of an identity", "Choices of what an identity does")
     ),
-    _counted("selected", _ACTIVITIES, _percent("activities", "Choices of an activity")),
+    _declare_score("selected", _ACTIVITIES, _percent("activities", "Choices of an activity")),
 )  # fmt: skip
 """Choices of people by activity; not over all activities, which rests on pairs, too (`by_identity`)."""
 SELECTION_ESTIMANDS = tuple(
@@ -221,14 +220,16 @@ SELECTION_ESTIMANDS = tuple(
     )
 )
 RATES = (
-    _counted("selected", _FACTS & ~_QUESTION, _percent("errors", "Wrong answers"), "wrong"),
-    _counted("selected", _FACTS & _QUESTION, _percent("errors by question", "Wrong answers to a question"), "wrong"),
-    _counted("pictures", _FACTS & ~_QUESTION, _percent("errors about pictures", "Wrong answers"), "wrong"),
+    _declare_score("selected", _FACTS & ~_QUESTION, _percent("errors", "Wrong answers"), "wrong"),
+    _declare_score(
+        "selected", _FACTS & _QUESTION, _percent("errors by question", "Wrong answers to a question"), "wrong"
+    ),
+    _declare_score("pictures", _FACTS & ~_QUESTION, _percent("errors about pictures", "Wrong answers"), "wrong"),
     *(
-        _counted("wrong", pl.col("outcome") == outcome, share_score("outcome"), labels={"outcome": outcome})
+        _declare_score("wrong", pl.col("outcome") == outcome, share_score("outcome"), labels={"outcome": outcome})
         for outcome in m.OUTCOMES
     ),
-    *(_counted("missing", people, share_score("missing"), requests="") for people in (~_PEOPLE, _PEOPLE)),
+    *(_declare_score("missing", people, share_score("missing"), requests="") for people in (~_PEOPLE, _PEOPLE)),
 )
 """Errors, which errors those of "who" are, and replies without a valid answer."""
 RATE_ESTIMANDS = tuple(
@@ -278,7 +279,7 @@ def _sums(rows: pl.DataFrame) -> Sums:
     counted = rows.select(
         *labels, *SHARE_SUMS, unit=unit.str.strip_chars(), stratum="stratum", wrong=pl.col("n") - pl.col("s"), **evenly
     )
-    return Sums.of(counted, names, ("unit", "stratum"))
+    return Sums.from_frame(counted, names, ("unit", "stratum"))
 
 
 def _study_order(levels: pl.Series) -> list[str]:

@@ -104,5 +104,5 @@ MAKING = Making(
         "Identities are those of the published protocol: some are stereotypes, or are not what the groups "
         "themselves prefer. They are there to be measured, not endorsed."
     ),
-    questions=PictureQuestions.of(shipped(__package__, "tables", "picture_questions.toml")),
+    questions=PictureQuestions.from_table(shipped(__package__, "tables", "picture_questions.toml")),
 )

@@ -28,7 +28,7 @@ _DISTRACTORS = 3
 _TOGETHER = 1024  # rows whose draws fit a processor's cache
 _LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
 _ROLES = tuple(f"role_{code}" for code in range(4))
-_PERSON, _ACTIVITIES = ("gender", "dimension", "identity"), ("activity", "activity_1", "activity_2")
+_PERSON = ("gender", "dimension", "identity")
 
 
 class OptionForm(IntEnum):

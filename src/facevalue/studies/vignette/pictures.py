@@ -22,7 +22,7 @@ from facevalue.stimuli.drawings.people import left_out as identities_left_out
 from facevalue.stimuli.drawings.portraits import default_cache
 from facevalue.stimuli.face_datasets import missing_photographs, read_pata, read_pata_list
 from facevalue.stimuli.folders import Levels, Spellings, read_folder
-from facevalue.stimuli.manifest_rows import Column, Faults, Listing, levels, narrowed
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing, levels, select_levels
 from facevalue.stimuli.noto.scenes import NOT_DRAWN
 from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pairs import ComposedPairs, FileIndividuals, NoPicture, PairSource
@@ -216,7 +216,7 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     for dimension in chosen.dimensions:
         if dimension not in frame["dimension"]:
             raise UnknownNameError("dimension", dimension, frame["dimension"].unique().to_list())
-    frame = narrowed(
+    frame = select_levels(
         frame,
         {
             "gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities,
@@ -298,7 +298,7 @@ def everyone(chosen: Selection) -> pl.DataFrame:
 def _people(chosen: Selection) -> pl.DataFrame:
     """Gender, dimension and name of the identities that were chosen."""
     levels = {"gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities}
-    return narrowed(_table_6().select(_PERSON), levels)
+    return select_levels(_table_6().select(_PERSON), levels)
 
 
 def _cross_activities(people: pl.DataFrame, activities: Sequence[str]) -> pl.DataFrame:
@@ -353,13 +353,13 @@ def _manifest(options: Mapping[str, OptionValue]) -> pl.DataFrame:
     faults = Faults()
     for name in (*needed, "gender", "dimension"):
         if name in frame.columns:
-            faults.where(f"{name!r} is empty", frame[name].is_null(), frame["path"])
+            faults.add_rows(f"{name!r} is empty", frame[name].is_null(), frame["path"])
     words_of_list = [pl.col(name).is_not_null() for name in ("wording", "dimension") if name in frame.columns]
     is_declared = pl.any_horizontal(*words_of_list, False)
     for name in needed:
         is_listed = pl.col(name).is_in(_table_6()["identity"].unique().implode())
         undeclared = frame.select(~is_listed & ~is_declared).to_series()
-        faults.where(_UNDECLARED, undeclared, frame[name])
+        faults.add_rows(_UNDECLARED, undeclared, frame[name])
     faults.check(Path(str(options["manifest"])).name)
     absent: dict[str, str | None] = {"activity": None, "gender": UNSTATED, "dimension": "identity"}
     for name, level in absent.items():

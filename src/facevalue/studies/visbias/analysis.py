@@ -170,7 +170,7 @@ def _add_rates(
     """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
     hits = hits.cast(pl.Float64)
     counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
-    labels, estimates = share_of_sums(Sums.of(counted.cast({"n": pl.Float64}), by), by)
+    labels, estimates = share_of_sums(Sums.from_frame(counted.cast({"n": pl.Float64}), by), by)
     table.add(measure, {**labels, **constant}, estimates)
 
 
@@ -245,7 +245,7 @@ def _add_shares(
         "unit", *(pl.col(name).cast(pl.Enum(levels)) for name, levels in orders.items()),
         pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0),
     )  # fmt: skip
-    labels, estimates = share_of_sums(Sums.of(sums, list(orders)), list(orders))
+    labels, estimates = share_of_sums(Sums.from_frame(sums, list(orders)), list(orders))
     table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
 
 

@@ -154,9 +154,9 @@ def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
 def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str | None) -> None:
     # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
     counted = pl.col("complete").max().over("group", "question").alias("counted")
-    sums = Sums.of(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
+    sums = Sums.from_frame(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
     labels = {"task": "yesno", "dimension": dimension}
-    score_of = partial(SumScores, sums=sums, measures={measure.key: measure for measure in m.MEASURES})
+    score_of = partial(SumScores, sums=sums, measures=m.MEASURES)
     outcomes = [
         score_of(share_score("outcome", m.PAIRS.score), s=outcome, n="complete", labels={**labels, "outcome": outcome})
         for outcome in OUTCOMES
@@ -179,7 +179,7 @@ def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimensio
         return
     numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
     groups = pl.col("group").cast(pl.Enum(sides["group"].unique().sort()))
-    sums = Sums.of(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE_KEYS)
+    sums = Sums.from_frame(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE_KEYS)
     labels, ranking = ranked_above(sums, ("question", "group"))
     about = {"task": "yesno", "dimension": dimension.name}
     table.add(m.ABOVE, {**about, **labels}, ranking, family_of("comparisons", dimension))

@@ -13,7 +13,7 @@ from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
 from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings, worker_svg
-from facevalue.stimuli.manifest_rows import narrowed
+from facevalue.stimuli.manifest_rows import select_levels
 from facevalue.stimuli.noto.artwork import TONES
 from facevalue.stimuli.portraits.levels import Stream
 from facevalue.studies.visbias import tables
@@ -39,7 +39,7 @@ SETTINGS = (
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The pictures, by occupation, race and gender in the paper's order."""
     levels = {name: chosen(name, names(options, name), _names(name)) for name in _FACTORS}
-    table = narrowed(photographs(whole(options, "per_group", 1, 10_000)), levels)
+    table = select_levels(photographs(whole(options, "per_group", 1, 10_000)), levels)
     titles = {level.name: level.title for level in tables.races()} | {"ceo": "CEO"}
     prompts = [
         PROMPT.format(a_person=with_article(f"{titles[race]} {gender} {titles.get(occupation, occupation)}"))
