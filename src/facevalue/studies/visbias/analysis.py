@@ -14,12 +14,16 @@ from facevalue.answers.json_fields import Read
 from facevalue.measures.cluster_bootstrap import Array, only_values
 from facevalue.measures.definitions import Measure, takes
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import Sums, frame_estimates, row_labels, share_of_sums
+from facevalue.measures.estimators import Sums, frame_estimates, row_labels
 from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
 from facevalue.measures.group_words import WORD_LIST
 from facevalue.measures.pairs import to_array as numbers
 from facevalue.measures.proportions import shares_of_variance
 from facevalue.measures.uncertainty import Estimates
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
+from facevalue.statistics.statistic import Score
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers, dimensions, family_of, sampled_units
 from facevalue.studies.visbias.comparisons import add_pairs
@@ -163,15 +167,31 @@ def estimates_of(answers: Mapping[str, Iterator[pl.DataFrame]], setting: Asked) 
     return pl.concat(tables) if tables else EstimateTable(STUDY, "", LABELS).frame()
 
 
-def _add_rates(
-    table: EstimateTable, measure: Measure, rows: pl.DataFrame, hits: pl.Expr, by: Sequence[str], unit: str,
-    **constant: str | None,
-) -> None:  # fmt: skip
-    """Add the mean of what lies between 0 and 1, at each combination of labels, with its interval over units."""
+SHARE_ESTIMANDS = tuple(
+    Estimand(Mean(), by, (score,), measure=measure.name)
+    for measure, score, by in (
+        (m.NA_RATE, "lost", ("task", "dimension")),
+        (m.NA_RATE, "lost to questions", ("task", "dimension", "question")),
+        (m.NA_RATE, "lost by groups", ("task", GROUP)),
+        (m.NA_RATE, "lost by groups to questions", ("task", GROUP, "question")),
+        (m.SHARE, "choices", (GROUP, "question", "choice")),
+        (m.ROUTE, "routes", ()),
+        (m.ROUTE, "routes", ("attribute",)),
+        (m.READ, "readings", ()),
+        (m.KEPT, "kept", ()),
+        (m.KEPT, "kept", ("attribute",)),
+    )
+)
+"""Shares over units: missing answers, choices, and how the fields of forms were read."""
+
+
+def count_hits(
+    score: Score, rows: pl.DataFrame, hits: pl.Expr, by: Sequence[str], unit: str, **labels: str | None
+) -> SumScores:
+    """Make the score of what lies between 0 and 1, by unit and labels; null does not count."""
     hits = hits.cast(pl.Float64)
     counted = rows.select(*by, pl.col(unit).fill_null("").alias("unit"), s=hits.fill_null(0.0), n=hits.is_not_null())
-    labels, estimates = share_of_sums(Sums.from_frame(counted.cast({"n": pl.Float64}), by), by)
-    table.add(measure, {**labels, **constant}, estimates)
+    return SumScores(score, Sums.from_frame(counted.cast({"n": pl.Float64}), by), m.MEASURES, labels=labels)
 
 
 @takes(m.NA_RATE)
@@ -181,19 +201,24 @@ def add_missing(table: EstimateTable, aggregate: TaskAnswers) -> None:
     if rows.is_empty():
         return
     rows = rows.with_columns(pl.when(pl.col("being").is_not_null()).then(pl.lit(SPECIES)).alias("dimension"))
-    lost, by = pl.col("lost"), ["task", "dimension"]
-    with_question = pl.col("question").is_not_null()
-    _add_rates(table, m.NA_RATE, rows, lost, by, "shown")
-    if rows.select(with_question.any()).item():
-        _add_rates(table, m.NA_RATE, rows.filter(with_question), lost, [*by, "question"], "shown")
+    lost, with_question = pl.col("lost"), pl.col("question").is_not_null()
+    of_people = partial(count_hits, by=("task", "dimension", "question"), unit="shown")
+    scores = [of_people(share_score("lost"), rows, lost)]
     for reason in sorted(set(rows["na"].drop_nulls()), key=[reason.value for reason in NA].index):
         of_reason = pl.when(pl.col("na") == reason).then(lost).otherwise(0.0)
-        _add_rates(table, m.NA_RATE, rows, of_reason, by, "shown", reason=reason)
+        scores.append(of_people(share_score("lost"), rows, of_reason, reason=reason))
+    if rows.select(with_question.any()).item():
+        scores.append(of_people(share_score("lost to questions"), rows.filter(with_question), lost))
     for dimension in dimensions(aggregate.setting.groups, alone=(SPECIES,)) if "image" in rows.columns else ():
         grouped = dimension.select_rows(rows.filter(pl.col("image").is_not_null()).drop("dimension"))
-        for replies, more in ((grouped, ()), (grouped.filter(with_question), ("question",))):
+        of_groups = partial(count_hits, by=("task", GROUP, "question"), unit=UNIT, dimension=dimension.name)
+        for name, replies in (
+            ("lost by groups", grouped),
+            ("lost by groups to questions", grouped.filter(with_question)),
+        ):
             if replies.height:
-                _add_rates(table, m.NA_RATE, replies, lost, ["task", GROUP, *more], UNIT, dimension=dimension.name)
+                scores.append(of_groups(share_score(name), replies, lost))
+    estimate_sums(table, SHARE_ESTIMANDS, scores)
 
 
 @takes(m.DIVERGENCE, m.SHARE)
@@ -243,10 +268,13 @@ def _add_shares(
     long = rows.unpivot(CHOICES, index=[UNIT, GROUP, "question", "valid"], variable_name="column", value_name="s")
     sums = long.join(places, on=["question", "column"]).select(
         "unit", *(pl.col(name).cast(pl.Enum(levels)) for name, levels in orders.items()),
-        pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0),
+        pl.col("s").fill_null(0.0), n=pl.col("valid").fill_null(0.0), requests=pl.lit(1.0),
     )  # fmt: skip
-    labels, estimates = share_of_sums(Sums.from_frame(sums, list(orders)), list(orders))
-    table.add(m.SHARE, {"task": "mcq", "dimension": dimension, **labels}, estimates)
+    labels = {"task": "mcq", "dimension": dimension}
+    choices = SumScores(
+        share_score("choices"), Sums.from_frame(sums, list(orders)), m.MEASURES, requests="requests", labels=labels
+    )
+    estimate_sums(table, SHARE_ESTIMANDS, [choices])
 
 
 @takes(m.SHIFT, m.LIKELY, m.ROUTE, m.READ, m.KEPT)
@@ -294,7 +322,6 @@ def _add_graph(table: EstimateTable, task: str, aggregate: TaskAnswers, fields: 
 
 def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     """Shares of open fields by route, over all and for each attribute; how replies were read; filled fields kept."""
-    add = partial(_add_rates, table, unit="form", task=task)
     open_ = fields.filter(~pl.col("prefilled")).with_columns(
         how=pl.when(pl.col("state") != "value")
         .then("state")
@@ -302,17 +329,18 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
         .then(pl.concat_str(pl.lit("none: "), pl.col("reason").fill_null("unknown")))
         .otherwise("route")
     )
-    for kind in sorted(set(open_["how"])):
-        for by in ([], ["attribute"]):
-            add(m.ROUTE, open_, pl.col("how") == kind, by, outcome=kind)
-    replies = fields.unique(["form", "repeat"], maintain_order=True)
-    for reading in Read:
-        add(m.READ, replies, pl.col("read") == reading.value, [], outcome=reading.value)
-    prefilled = fields.filter("prefilled")
+    replies, prefilled = fields.unique(["form", "repeat"], maintain_order=True), fields.filter("prefilled")
+    of_form, by = partial(count_hits, unit="form", task=task), ("attribute",)
+    routes, readings = share_score("routes", m.ROUTE.score), share_score("readings", m.READ.score)
+    scores = [
+        *(of_form(routes, open_, pl.col("how") == kind, by, outcome=kind) for kind in sorted(set(open_["how"]))),
+        *(of_form(readings, replies, pl.col("read") == how.value, by, outcome=how.value) for how in Read),
+    ]
     if prefilled.is_empty():
         table.add(m.KEPT, {"task": task}, Estimates.make_unmeasured("nothing was filled in beforehand"))
-    for by in ([], ["attribute"]) if prefilled.height else ():
-        add(m.KEPT, prefilled, pl.col("kept"), by)
+    else:
+        scores.append(of_form(share_score("kept"), prefilled, pl.col("kept"), by))
+    estimate_sums(table, SHARE_ESTIMANDS, scores)
 
 
 @takes(m.AGREEMENT)
