@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from facevalue import studies
-from facevalue.measures.missing_answers import PUBLISHED_RATES
+from facevalue.measures.cells import PUBLISHED_RATES
 from facevalue.report import Album, Example
 from facevalue.report.first_question import question_of
 from facevalue.report.sections.headline import page_of

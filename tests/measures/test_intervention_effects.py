@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.paired_changes import add_missing_change
 
 Asked = tuple[np.ndarray, np.ndarray]  # replies, and those without a valid answer, by cluster

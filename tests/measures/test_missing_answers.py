@@ -7,10 +7,10 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from facevalue.measures import missing_answers
-from facevalue.measures.cells import Grouped, MissingBy, Person
+from facevalue.measures.cells import MISSING_MEASURES, Grouped, MissingBy, Person
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
+from facevalue.statistics import missing_answers
+from facevalue.statistics.missing_answers import MissingAnswers
 
 BY = MissingBy((Grouped.from_column("group", "person"),), ("question",))
 GROUPS = tuple("abcdefghij")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.cluster_bootstrap import values_only
-from facevalue.measures.missing_answers import MissingAnswers
 from facevalue.measures.uncertainty import TermRecord, term_record, terms_kept
+from facevalue.statistics.missing_answers import MissingAnswers
 
 BY = MissingBy((Grouped.from_column("group", "person"),), ("question",))
 
@@ -72,7 +72,7 @@ def test_units_have_the_names_of_people_and_each_estimate_has_sums() -> None:
 
 
 def test_gaps_for_which_there_is_no_room_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facevalue.measures.missing_answers.MOST_BYTES", 500)
+    monkeypatch.setattr("facevalue.statistics.missing_answers.MOST_BYTES", 500)
     _, record = taken(drawn(1))
     assert record.is_full
     assert {measure for measure, *_ in record.terms} == {"missing_share"}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.estimators import UnitTable, in_grains
 from facevalue.measures.instrument import AT_ONCE, Course
-from facevalue.measures.missing_answers import MissingAnswers
 from facevalue.measures.pairs import pair_cells, pair_sides, selection_frequencies
+from facevalue.statistics.missing_answers import MissingAnswers
 
 seeds = st.integers(0, 2**32 - 1)
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.cells import MISSING_MEASURES, Grouped, MissingBy
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import Titles
 from facevalue.report.sections.findings import findings, without_answer
+from facevalue.statistics.missing_answers import MissingAnswers
 
 
 def viewed(*declined: float) -> View:

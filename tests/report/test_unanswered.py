@@ -3,15 +3,15 @@
 import numpy as np
 import polars as pl
 
-from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.cells import MISSING_MEASURES, Grouped, MissingBy
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MISSING_MEASURES, MissingAnswers
 from facevalue.protocol.lookup import EstimateIndex
 from facevalue.report.blocks.view import View
 from facevalue.report.formatting import Titles
 from facevalue.report.sections.checks import Card, CardStatus
 from facevalue.report.sections.findings import without_answer
 from facevalue.report.sections.missing import missing_card, sections
+from facevalue.statistics.missing_answers import MissingAnswers
 
 GROUPS = ("young man", "obese man", "tattooed woman")
 

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import facevalue as fv
 from facevalue.measures.caveats import MISSING_CAVEAT, caveat_column
-from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
+from facevalue.measures.cells import MISSING_GAP, MISSING_SHARE
 from facevalue.models import load
 from facevalue.report.collect import gather_report
 from facevalue.report.page_builder import build_page

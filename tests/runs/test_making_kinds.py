@@ -8,8 +8,8 @@ import pytest
 import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.generators.base import GeneratorCapabilities
-from facevalue.generators.drawings import DrawnGenerator
 from facevalue.generators.planted_editors import PlantedEditor
+from facevalue.generators.registry import DrawnGenerator
 from facevalue.generators.replay import ReplayedPictures
 from facevalue.protocol.making import PicturePlan
 from facevalue.protocol.making_study import making_study, of_kinds, picture_kinds

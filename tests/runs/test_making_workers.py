@@ -112,7 +112,7 @@ def made_apart(prepared: PreparedMaking, job: MakingJob, lose: int = 0) -> Makin
 def test_workers_make_what_one_process_makes_and_ask_for_each_picture_once(url: str, tmp_path: Path, lose: int) -> None:
     outcome = made_apart(prepared_at(url), MakingJob(url, "drawn"), lose)
     alone = prepared_at(tmp_path / "alone")
-    from facevalue.generators.drawings import DrawnGenerator
+    from facevalue.generators.registry import DrawnGenerator
 
     drawn = DrawnGenerator(GeneratorOptions(), alone.plan.drawn)
     rows = make(alone, drawn, drawn, SilentProgress()).pictures

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.measures.definitions import Measure
-from facevalue.measures.estimates import EstimateTable
+from facevalue.measures.estimates import EstimateTable, name_families
 from facevalue.measures.estimators import PEOPLE_KEYS, Sums, share_of_sums, share_over_pairs
-from facevalue.statistics.contrasts import Shift
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
 from facevalue.statistics.scores import SumScores, estimate_sums, share_score
@@ -108,5 +107,4 @@ def test_a_share_is_the_mean_over_a_label_that_it_is_not_broken_down_by() -> Non
     ],
 )
 def test_a_family_is_named_by_the_levels_of_its_labels(levels: dict[str, list[str | None]], name: str) -> None:
-    gaps = Estimand(Shift(), family="gaps, {reason} ({group})")
-    assert gaps.family_names(levels, 1) == [name]
+    assert name_families("gaps, {reason} ({group})", levels, 1) == [name]

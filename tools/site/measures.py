@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import facevalue as fv
 from facevalue.cli.actions.results import definition_lines, explain_measure
+from facevalue.measures.cells import MISSING_MEASURES
 from facevalue.measures.definitions import Measure
 from facevalue.measures.instrument import DRIFT_MEASURES
-from facevalue.measures.missing_answers import MISSING_MEASURES
 from facevalue.statistics.statistic import registered_statistics
 from facevalue.studies.registry import PUBLISHED
 from tools.site.markdown import plain, table

@@ -7,9 +7,9 @@ from numbers import Real
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, error_place
+from facevalue.measures.cells import MISSING_MEASURES
 from facevalue.measures.estimates import stack_estimates
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MISSING_MEASURES
 from facevalue.protocol.acceptance import check_apart, check_estimand, check_families, check_measure
 from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers

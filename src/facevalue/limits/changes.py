@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from facevalue.errors import DataError, FaceValueError, RunError
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import Measure, change_of, value_by_measure
 from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.protocol.offers import CellComparison
 from facevalue.runs.comparisons.comparison import MODEL, differing_settings, models_note
 from facevalue.runs.comparisons.models import check_comparable, compare_answers, kept_answers

@@ -189,6 +189,26 @@ class MissingBy:
         return pl.when(group_name != "").then(group_name)
 
 
+MISSING_SHARE = Measure(
+    "missing_share", "Share of questions without a valid answer",
+    "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
+    "'refused' refusals alone, for 'error' requests that failed",
+    "share", "unit sampled", "FaceValue", limits=(0.0, 1.0),
+)  # fmt: skip
+MISSING_GAP = Measure(
+    "missing_gap", "Share of questions without a valid answer, from that of all other groups",
+    "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
+    "that of all other groups, on the same prompt, within the same units where these are in several groups",
+    "share", "unit sampled", "FaceValue; weights of Mantel and Haenszel 1959", comparison=True, limits=(-1.0, 1.0),
+)  # fmt: skip
+MISSING_MEASURES = (MISSING_SHARE, MISSING_GAP)
+PUBLISHED_RATES = ("na_rate", "refusal_rate")
+"""Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
+MISSING_FAMILY = "missing answers"
+MISSING_LABELS = ("dimension", "group", "prompt", "reason")
+"""Labels of estimates: the factor of the groups, the group, the prompt, and the reason why there is no answer."""
+
+
 def _first(names: tuple[str, ...], frame_columns: Collection[str]) -> pl.Expr | None:
     columns = [pl.col(name).cast(pl.String) for name in names if name in frame_columns]
     return pl.coalesce(columns) if columns else None

@@ -1,7 +1,9 @@
 """Table of estimates: no value without n, interval and method, nor without the labels that identify it."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -193,7 +195,8 @@ class EstimateTable:
             What they are of: columns of labels, each as long as the estimates, or one level for all of them; null means
             "over all of them". A column `model` stands for that of the table.
         family:
-            With what they are judged: one name for all rows, or one each. Without q it is taken in `frame`.
+            With what they are judged: one name for all rows, which may hold labels in braces (`name_families`), or one
+            each. Without q it is taken in `frame`.
         keep:
             Which rows apply; all by default. A row that applies but was not measured is stored as not measurable.
 
@@ -209,10 +212,11 @@ class EstimateTable:
         if measure.score:
             labels = {**labels, "score": measure.score}
         size, rows = estimates.value.size, slice(None) if keep is None else np.flatnonzero(keep)
-        texts = {name: _text_column(levels, size) for name, levels in {**labels, "family": family}.items()}
+        texts = {name: _text_column(levels, size) for name, levels in labels.items()}
         if (kept_terms := term_record()) is not None:
-            of_all = {name: levels for name, levels in texts.items() if name != "family"}
-            kept_terms.enter(measure.name, self._constants["intervention"], of_all, estimates.terms, self.unit_names)
+            kept_terms.enter(measure.name, self._constants["intervention"], texts, estimates.terms, self.unit_names)
+        families = name_families(family, texts, size) if isinstance(family, str) else family
+        texts["family"] = _text_column(families, size)
         if keep is not None:
             texts = {name: [levels[row] for row in rows.tolist()] for name, levels in texts.items()}  # type: ignore[union-attr]
             estimates = estimates.at(rows)
@@ -257,6 +261,36 @@ class EstimateTable:
         if only_values():
             return out
         return with_adjusted(out, "p", "q")
+
+
+_BRACED = re.compile(r"\{(\w+)\}")
+
+
+def name_families(form: str, labels: Mapping[str, Sequence[Level]], size: int) -> list[str]:
+    """Name the family of each row: the form, with levels in place of labels in braces.
+
+    Of a null level, or a label that the rows do not have, the comma beside it goes, too.
+
+    Examples
+    --------
+    >>> labels = {"question": ["rich", None], "place": ["home", "home"]}
+    >>> name_families("choices, {question}, {place}", labels, 2)
+    ['choices, rich, home', 'choices, home']
+    """
+    names = _BRACED.findall(form)
+    columns = [labels[name] if name in labels else [None] * size for name in names]
+
+    @cache
+    def fill(*levels: Level) -> str:
+        text = form
+        for name, level in zip(names, levels, strict=True):
+            braced = f"{{{name}}}"
+            if level is None:
+                text = text.replace(f", {braced}", "").replace(f"{braced}, ", "")
+            text = text.replace(braced, level or "")
+        return text
+
+    return [fill(*levels) for levels in zip(*columns, strict=True)] if names else [form] * size
 
 
 def _text_column(levels: Level | Sequence[Level] | pl.Series, size: int) -> list[Level]:

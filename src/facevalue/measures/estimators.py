@@ -26,8 +26,8 @@ from facevalue.measures.uncertainty import (
     Estimates,
     Floor,
     Terms,
-    mean_share_term,
     name_units,
+    share_term,
     term_record,
     terms_of,
 )
@@ -349,16 +349,14 @@ def share_of_sums(sums: Sums, by: Sequence[str] = ()) -> CellEstimates:
 
 
 def _share_terms(sums: Sums, cell: Codes, cells: int) -> Terms | None:
-    """Terms of shares, whose units are those of the whole table or, where shares are means, those of the cell."""
+    """Terms of shares, whose units are those of the cell."""
     if term_record() is None:
         return None
-    unit, inner = sums.units["unit"], sums.units.get("inner")
-    if inner is None:
-        s, n = (add_by_unit(unit, cell, cells, sums.numbers[name]) for name in "sn")
-        return name_units(terms_of(s, n), sums.names)
+    unit, inner, (s, n) = sums.units["unit"], sums.units.get("inner"), (sums.numbers[name] for name in "sn")
+    ends = np.cumsum(np.bincount(cell, minlength=cells))[:-1]
     return tuple(
-        mean_share_term(unit[rows], inner[rows], sums.numbers["s"][rows], sums.numbers["n"][rows], sums.names)
-        for rows in (np.flatnonzero(cell == at) for at in range(cells))
+        share_term(unit[rows], None if inner is None else inner[rows], s[rows], n[rows], sums.names)
+        for rows in np.split(np.argsort(cell, kind="stable"), ends)
     )
 
 
@@ -417,10 +415,7 @@ def enter_frame(
     measure: Measure,
     frame: pl.DataFrame,
     method: str | npt.NDArray[np.object_] = WILSON_OVER_UNITS,
-    *,
-    apart: Sequence[str] = (),
-    within: Sequence[str] = (),
-    family: str | pl.Expr | None = None,
+    family: str | Sequence[str] | None = None,
 ) -> None:
     """Add a row per row of the frame.
 
@@ -430,33 +425,13 @@ def enter_frame(
         Labels, and the columns of `frame_estimates`.
     method:
         How intervals were made, for all rows with enough clusters or for each.
-    apart, within:
-        Columns of whose levels each is a family of its own: what is asked, and of which part of the study.
     family:
-        Whose p-values are judged together, for people; no q without it.
+        As in `EstimateTable.add`.
     """
-    if not frame.height:
-        return
-    families = None if family is None else family_names(frame, family, apart, within)
-    labels = {name: frame[name] for name in table.labels if name in frame.columns}
-    methods = frequency_methods(frame, method) if isinstance(method, str) else method
-    table.add(measure, labels, frame_estimates(frame, methods),
-              family=families)  # fmt: skip
-
-
-def family_names(frame: pl.DataFrame, test: str | pl.Expr, apart: Sequence[str], within: Sequence[str]) -> pl.Series:
-    """Name each row's family: what is tested, of which levels of `apart`, and within which of `within`.
-
-    Examples
-    --------
-    >>> rows = pl.DataFrame({"paradigm": ["perception"], "question": ["struggle"], "dimension": ["age"]})
-    >>> family_names(rows, "identities", ["paradigm", "question"], ["dimension"]).to_list()
-    ['identities, perception, struggle (age)']
-    """
-    columns, inside = ([pl.col(name) for name in names if name in frame.columns] for names in (apart, within))
-    tested = [pl.lit(test) if isinstance(test, str) else test, *columns]
-    texts = (pl.concat_str(names, separator=", ", ignore_nulls=True) for names in (tested, inside))
-    return frame.select(pl.format("{} ({})", *texts).alias("family"))["family"]
+    if frame.height:
+        labels = {name: frame[name] for name in table.labels if name in frame.columns}
+        methods = frequency_methods(frame, method) if isinstance(method, str) else method
+        table.add(measure, labels, frame_estimates(frame, methods), family)
 
 
 def row_labels(names: Sequence[str], rows: Sequence[tuple[Level, ...]]) -> dict[str, list[Level]]:

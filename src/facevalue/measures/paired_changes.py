@@ -15,12 +15,12 @@ import numpy.typing as npt
 import polars as pl
 import scipy
 
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import NO_INTERVENTION, Measure, change_of, rows_of_any, value_by_measure
 from facevalue.measures.estimates import TYPED_LABELS, EstimateTable, label_columns
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, widen_interval
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.missing_data_bounds import change_bounds
 from facevalue.measures.pairs import to_array
 from facevalue.measures.uncertainty import Bounds, Estimates

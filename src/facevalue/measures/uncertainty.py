@@ -182,15 +182,15 @@ def terms_of(
     return tuple(EstimateTerm(of, column) for column in range(sums.shape[1] if estimates is None else estimates))
 
 
-def mean_share_term(
-    unit: npt.NDArray[np.int64], inner: npt.NDArray[np.int64], s: Array, n: Array, names: Sequence[str]
+def share_term(
+    unit: npt.NDArray[np.int64], inner: npt.NDArray[np.int64] | None, s: Array, n: Array, names: Sequence[str]
 ) -> EstimateTerm:
-    """Make the term of a share that is the mean over the levels of `inner` (`proportions.unit_shares`).
+    """Make the term of a share, which may be the mean over the levels of `inner` (`proportions.unit_shares`).
 
     A row per unit and level; a negative unit is no single one, and counts in the totals alone.
     """
     places, unit_of = np.unique(unit[unit >= 0], return_inverse=True)
-    level = np.unique(inner, return_inverse=True)[1]
+    level = np.zeros_like(unit) if inner is None else np.unique(inner, return_inverse=True)[1]
     levels = int(level.max(initial=-1)) + 1
     at = unit_of * levels + level[unit >= 0]
     sums, counts = (
@@ -198,7 +198,7 @@ def mean_share_term(
     )
     totals = np.bincount(level, s, levels).astype(np.float64), np.bincount(level, n, levels).astype(np.float64)
     called = [names[place] for place in places.tolist()] if names else ()
-    return EstimateTerm(UnitSums(sums, counts, _mean_of_shares, totals, called), 0)
+    return EstimateTerm(UnitSums(sums, counts, None if inner is None else _mean_of_shares, totals, called), 0)
 
 
 def _mean_of_shares(sums: Array, counts: Array) -> Array:

@@ -11,8 +11,8 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import POOLED, Measure
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Page

@@ -25,7 +25,7 @@ from facevalue.store.sight import Sight
 if TYPE_CHECKING:
     from facevalue.measures.definitions import Measure
     from facevalue.measures.instrument import Course, PictureDependence
-    from facevalue.measures.missing_answers import MissingAnswers
+    from facevalue.statistics.missing_answers import MissingAnswers
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Followed:
     def from_runs(cls, runs: Sequence[StoredRun]) -> "Followed":
         """Return both for runs of which no answer has been seen yet."""
         from facevalue.measures.instrument import Course, PictureDependence  # noqa: PLC0415 - scipy.stats takes a second to import
-        from facevalue.measures.missing_answers import MissingAnswers  # noqa: PLC0415 - scipy.stats takes a second to import
+        from facevalue.statistics.missing_answers import MissingAnswers  # noqa: PLC0415 - scipy.stats takes a second to import
 
         study = runs[0].study
         prompts = [axis for run in runs for block in run.study.design.blocks for axis in block.prompt]

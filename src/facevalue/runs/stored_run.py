@@ -15,6 +15,7 @@ from facevalue.answers import NA
 from facevalue.answers.sorting import Judge
 from facevalue.checked_replies import reason
 from facevalue.errors import NoRepliesError, RunError, SettingError
+from facevalue.measures.cells import MISSING_MEASURES
 from facevalue.parquet import read_table
 from facevalue.places import run_of
 from facevalue.printable import printable
@@ -161,7 +162,6 @@ class StoredRun:
     def measures(self) -> "tuple[Measure, ...]":
         """Definitions of what is measured: the study's own, and those of every run."""
         from facevalue.measures.instrument import DRIFT_MEASURES, SIGHT_MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
-        from facevalue.measures.missing_answers import MISSING_MEASURES  # noqa: PLC0415 - scipy.stats takes a second to import
 
         return (*self.study.estimates.measures, *DRIFT_MEASURES, *MISSING_MEASURES, *SIGHT_MEASURES)
 

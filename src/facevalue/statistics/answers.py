@@ -11,12 +11,12 @@ import polars as pl
 from facevalue.answers import NA, NA_DTYPE
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.measures.cells import Grouped, MissingBy
+from facevalue.measures.cells import MISSING_LABELS, Grouped, MissingBy
 from facevalue.measures.definitions import POOLED
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
-from facevalue.measures.missing_answers import MISSING_LABELS, MissingAnswers
 from facevalue.statistics.answer_arrays import AnswerArrays, Axes, collect
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown, Codes
+from facevalue.statistics.missing_answers import MissingAnswers
 from facevalue.statistics.rivals import ALIKE, EACH_OTHER, LEVELS_MEAN, OTHERS
 from facevalue.statistics.sets import NO_PICTURE, Sets
 from facevalue.statistics.shifts import SEED

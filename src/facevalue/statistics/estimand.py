@@ -142,20 +142,6 @@ class Estimand:
         text = f"{text} on shifts" if getattr(statistic, "of_shifts", False) else text
         return f"{text} by {', '.join(self.by)}" if self.by else text
 
-    def family_names(self, labels: Mapping[str, Sequence[str | None]], size: int) -> list[str]:
-        """Name of the family of each of its estimates, with levels in place of labels in braces.
-
-        Examples
-        --------
-        >>> from facevalue.statistics.contrasts import Shift
-        >>> choices = Estimand(Shift(), family="choices, {question}, {place}")
-        >>> choices.family_names({"question": ["rich", None], "place": ["home", "home"]}, 2)
-        ['choices, rich, home', 'choices, home']
-        """
-        names = _BRACED.findall(self.family_name)
-        rows = [{name: labels[name][row] if name in labels else None for name in names} for row in range(size)]
-        return [_fill_form(self.family_name, levels) for levels in rows]
-
     def is_of(self, score: Score) -> bool:
         """Return whether it is of a score."""
         return not self.scores or score.name in self.scores
@@ -203,19 +189,6 @@ class Estimand:
         self.statistic.check(self.by, breakdown)
         if factor and self.statistic.needs_levels(breakdown) and len(breakdown.levels(factor)) < 2:
             raise DataError(f"The factor {factor!r} has one level only: there is nothing to compare.")
-
-
-_BRACED = re.compile(r"\{(\w+)\}")
-
-
-def _fill_form(form: str, levels: Mapping[str, str | None]) -> str:
-    """A form with levels in place of labels in braces; of a null level the comma beside it goes, too."""
-    for name, level in levels.items():
-        braced = f"{{{name}}}"
-        if level is None:
-            form = form.replace(f", {braced}", "").replace(f"{braced}, ", "")
-        form = form.replace(braced, level or "")
-    return form
 
 
 def definitions(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> dict[str, Measure]:

@@ -396,7 +396,7 @@ class SumScores:
         measure = next(measure for measure in self.measures if measure.key == key)
         keep = estimand.holds(columns, size)
         if estimand.tested:
-            table.add(measure, columns, estimates, estimand.family_names(columns, size), keep=keep)
+            table.add(measure, columns, estimates, estimand.family_name, keep=keep)
         else:
             table.add(measure, columns, estimates.without_tests(), keep=keep)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from facevalue import __version__
 from facevalue.errors import DataError
-from facevalue.measures.missing_answers import MISSING_SHARE
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.protocol.look import Of

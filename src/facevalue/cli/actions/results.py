@@ -16,6 +16,7 @@ from facevalue.cli.output import Document, Output, WrittenFiles
 from facevalue.cli.params import place
 from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.measures.caveats import VerdictCounts
+from facevalue.measures.cells import PUBLISHED_RATES
 from facevalue.measures.definitions import Measure, split_key
 from facevalue.places import is_url
 from facevalue.runs.audits.folder import WaitingRun, describe_unasked, runs_of, waiting_runs, whole_runs_of
@@ -245,8 +246,6 @@ _ALIKE = "missing_share, which has one meaning in every study; this one is the p
 
 def explain_measure(measures: Sequence[Measure], name: str, followed: Collection[str] = ()) -> ExplainedMeasure:
     """Definition of a measure, of those that a study takes; `followed`: scores that share the one of their measure."""
-    from facevalue.measures.missing_answers import PUBLISHED_RATES  # noqa: PLC0415 - scipy.stats takes a second to import
-
     definitions = {m.key: m for m in measures}
     shared, score = split_key(name)
     definition = definitions.get(name) or (definitions.get(shared) if score in followed else None)

@@ -5,9 +5,9 @@ from dataclasses import replace
 from math import inf
 
 from facevalue.measures.caveats import counted_caveats, shared_caveat
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import NO_INTERVENTION, count_nouns
 from facevalue.measures.instrument import sightless
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.printable import join_names
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, Page

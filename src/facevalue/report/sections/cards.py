@@ -8,8 +8,8 @@ from statistics import median
 import polars as pl
 
 from facevalue.answers import NA
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import key_of
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.printable import join_names
 from facevalue.protocol.cards import Rate, StatedCard
 from facevalue.protocol.look import Of

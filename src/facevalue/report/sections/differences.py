@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from facevalue.measures.caveats import add_caveat, counted_caveats
+from facevalue.measures.cells import MISSING_SHARE
 from facevalue.measures.definitions import NO_INTERVENTION, Measure, definition_of, key_of, unit_name
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.printable import finite
 from facevalue.protocol.lookup import Estimate, EstimateIndex
 from facevalue.protocol.page import Findings

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from facevalue.measures.caveats import VerdictCounts, add_caveat, counted_caveats
+from facevalue.measures.cells import MISSING_GAP
 from facevalue.measures.definitions import Measure, sampled_units
-from facevalue.measures.missing_answers import MISSING_GAP
 from facevalue.measures.verdicts import FOUND_SMALL, Verdict
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate

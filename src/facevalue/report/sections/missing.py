@@ -3,6 +3,7 @@
 import polars as pl
 
 from facevalue.answers import NA
+from facevalue.measures.cells import MISSING_GAP, MISSING_SHARE
 from facevalue.measures.definitions import APART
 from facevalue.measures.instrument import (
     SIGHT_ALPHA,
@@ -13,7 +14,6 @@ from facevalue.measures.instrument import (
     UNSEEN_PICTURES,
     sightless,
 )
-from facevalue.measures.missing_answers import MISSING_GAP, MISSING_SHARE
 from facevalue.protocol.blocks import Strips
 from facevalue.protocol.look import Of
 from facevalue.protocol.lookup import Estimate, EstimateIndex

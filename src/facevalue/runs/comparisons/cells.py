@@ -19,7 +19,6 @@ from facevalue.measures.definitions import (
     value_by_measure,
 )
 from facevalue.measures.estimates import EstimateTable, label_columns, stack_estimates
-from facevalue.measures.estimators import family_names
 from facevalue.measures.family_tests import check_margins
 from facevalue.measures.judges import JUDGED_BY
 from facevalue.measures.multitest import in_family, leading_families
@@ -348,9 +347,10 @@ def cell_differences(
     norms = [measure for measure in (*measures, *further_measures) if measure.norm]
     changes = ChangeSet(rows_of_first, estimates[1], without, norms)
     table = EstimateTable(study.name, tables[1]["model"][0], study.estimates.labels)
-    family = family_of(measures)
+    braced = ", ".join(f"{{{name}}}" for name in compared.within)
+    family = f"{family_of(measures)} ({braced})" if braced else family_of(measures)
     for measure in measures:
-        enter_cells(table, changes, measure, FIRST_RUN, family, compared.within)
+        enter_cells(table, changes, measure, FIRST_RUN, family)
     for measure in further_measures:
         enter_cells(table, changes, measure, FIRST_RUN, family_of([measure]))
     overall = statistics_of(table, changes, measures, compared.within)
@@ -369,7 +369,7 @@ def family_of(measures: Sequence[Measure]) -> str:
 
 
 def enter_cells(
-    table: EstimateTable, changes: ChangeSet, measure: Measure, versus: str, family: str, within: Sequence[str] = (),
+    table: EstimateTable, changes: ChangeSet, measure: Measure, versus: str, family: str,
     *, added: Mapping[str, str] = MappingProxyType({}),
 ) -> None:  # fmt: skip
     """Enter the changes of all cells of a measure into a table of estimates.
@@ -378,8 +378,8 @@ def enter_cells(
     ----------
     versus:
         What the changes are differences from.
-    family, within:
-        With what they are judged: a family for each level of the labels `within`.
+    family:
+        With what they are judged, as in `EstimateTable.add`.
     added:
         Labels of all of them that cells do not have.
     """
@@ -390,13 +390,12 @@ def enter_cells(
     labels = [name for name in (*table.labels, "word", "score") if name in frame.columns]
     levels = {name: frame[name].to_list() for name in labels}
     levels |= {name: [level] * rows.size for name, level in {"versus": versus, **added}.items()}
-    families = family_names(frame, family, (), within).to_list() if within else family
     untested = frame["(floored)"].to_numpy() & (not (measure.signed or measure.norm))
     table.add(
         definition,
         levels,
         replace(estimates, p=np.where(untested, np.nan, p), bounds=changes.bounds(rows)),
-        family=families,
+        family=family,
     )
 
 

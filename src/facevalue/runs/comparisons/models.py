@@ -13,13 +13,12 @@ import polars as pl
 
 from facevalue.errors import FaceValueError, RunError
 from facevalue.measures.caveats import caveat_column
-from facevalue.measures.cells import unit_of
+from facevalue.measures.cells import MISSING_SHARE, unit_of
 from facevalue.measures.definitions import FIRST_RUN, Measure, key_of, rows_of, rows_of_any, value_by_measure
 from facevalue.measures.estimates import EstimateTable, stack_estimates, with_adjusted
 from facevalue.measures.instrument import UNSEEN_PICTURES, without_equivalence
 from facevalue.measures.intervals import describe_method, split_method
 from facevalue.measures.judgment import judge
-from facevalue.measures.missing_answers import MISSING_SHARE
 from facevalue.measures.multitest import leading_families
 from facevalue.measures.paired_changes import Deletion
 from facevalue.measures.run_comparison import MEAN, RMS, mean_of, size_of, source_correlation

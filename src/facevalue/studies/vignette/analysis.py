@@ -64,9 +64,8 @@ _PICTURE = pl.concat_str("identity", "unit", separator="|")
 _PEOPLE = pl.col("identity").is_not_null()  # folders of composed pictures do not name who is in them
 _IDENTITIES = ~_ACTIVITIES & ~(_FACTS & _QUESTION)
 """Sums of contrasts in which identities are chosen, without single questions of factuality."""
-_APART = ("paradigm", "question"), ("dimension", "contrast", "gender")
-"""Labels of the question, and of the part of the study: each is a family of its own."""
-record = partial(enter_frame, apart=_APART[0], within=_APART[1])
+_FAMILY_FORM = "{}, {{paradigm}}, {{question}} ({{dimension}}, {{contrast}}, {{gender}})"
+"""Form of the families of a test: what is asked, and of which part of the study."""
 
 
 def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -140,12 +139,15 @@ def add_selection(table: EstimateTable, tables: Tables, frequencies: Frequencies
     selected, preferred, keys = frequencies(), frequencies(preferred=True), [*_WITHIN, "identity"]
     published = pl.Series("p_paper", _against_the_rest(selected))
     tested = _against_an_even_choice(selected, preferred, keys).with_columns(published)
-    record(table, m.SELECTION, tested, family="selection frequencies")
-    two = pl.when(pl.col("contrast") == "identity-activity").then(pl.lit(" in two activities")).otherwise(pl.lit(""))
-    by = pl.when(pl.col("gender").is_not_null()).then(pl.lit(" by gender")).otherwise(pl.lit(""))
-    family = pl.concat_str(pl.lit("identities"), two, by)  # see `study.LEAD`
-    record(table, m.GAP, _from_even(preferred), family=family, apart=("paradigm", "single"))
-    record(table, m.SHARE_RELEASED, _released_shares(tables).sort(keys[1:]))
+    enter_frame(table, m.SELECTION, tested, family=_FAMILY_FORM.format("selection frequencies"))
+    groups = _from_even(preferred).group_by("contrast", "paradigm", pl.col("gender").is_null(), maintain_order=True)
+    for (contrast, paradigm, all_genders), gaps in groups:
+        two = " in two activities" if contrast == "identity-activity" else ""
+        by = "" if all_genders else " by gender"
+        question = "" if paradigm == "perception" else ", {question}"  # its four questions are one family
+        form = f"identities{two}{by}, {{paradigm}}{question} ({{dimension}}, {{contrast}}, {{gender}})"
+        enter_frame(table, m.GAP, gaps, family=form)  # see `study.LEAD`
+    enter_frame(table, m.SHARE_RELEASED, _released_shares(tables).sort(keys[1:]))
 
 
 def _released_shares(tables: Tables) -> pl.DataFrame:
@@ -159,14 +161,13 @@ def _released_shares(tables: Tables) -> pl.DataFrame:
 
 
 def _from_even(preferred: pl.DataFrame) -> pl.DataFrame:
-    """Shares less one half, with the floor of choices that are even; `single` questions are tested apart."""
+    """Shares less one half, with the floor of choices that are even."""
     chance = 50 / np.sqrt(to_array(preferred["size"]))  # standard error of an even choice, known from as many answers
     high = special.stdtrit(to_array(preferred["df"]), 0.5 + LEVEL / 2) * chance
     tests = {"p": p_even(preferred), "floor": _HALF_NORMAL * chance, "floor_high": high}
     return preferred.with_columns(
         *(pl.col(name) - 50 for name in ("value", "low", "high", "bound_low", "bound_high")),
         *(pl.Series(name, column) for name, column in tests.items()),
-        single=pl.when(pl.col("paradigm") != "perception").then("question"),  # its four questions together
     )
 
 
@@ -194,7 +195,6 @@ def _declare_score(table: str, where: pl.Expr, score: Score, s: str = "s", **fac
     return table, where, partial(SumScores, score, measures=m.MEASURES, **{"s": s, "requests": "requests", **facts})
 
 
-_FAMILY_FORM = "{}, {{paradigm}}, {{question}} ({{dimension}}, {{contrast}}, {{gender}})"
 _selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
 _percent = partial(Score, unit="%", low=0.0, high=100.0)
 SELECTIONS = (
@@ -294,7 +294,7 @@ def _study_order(levels: pl.Series) -> list[str]:
 def add_neither(table: EstimateTable, tables: Tables) -> None:
     """Add answers that name both or none."""
     by = ["outcome", *_PART, "question"]
-    record(table, m.OUTCOME, as_shares(pair_cells(tables.neither, tables.neither_pairs, by).sort(by)))
+    enter_frame(table, m.OUTCOME, as_shares(pair_cells(tables.neither, tables.neither_pairs, by).sort(by)))
 
 
 @takes(m.LOG_ODDS, m.LOG_ODDS_RELEASED)
@@ -319,9 +319,9 @@ def add_log_odds(table: EstimateTable, tables: Tables) -> None:
     )
     published = np.where(np.isfinite(value), fisher_exact(*four), np.nan)
     tests = pl.Series("p", p), pl.Series("p_paper", published)
-    record(table, m.LOG_ODDS, frame.with_columns(tests), methods, family="identity x activity")
+    enter_frame(table, m.LOG_ODDS, frame.with_columns(tests), methods, _FAMILY_FORM.format("identity x activity"))
     some = gendered["s"].to_numpy() > 0
-    record(table, m.LOG_ODDS_RELEASED, frame.filter(some), methods[some])
+    enter_frame(table, m.LOG_ODDS_RELEASED, frame.filter(some), methods[some])
 
 
 def _wider(tables: Tables, cells: pl.DataFrame) -> Array:
@@ -344,7 +344,7 @@ def add_paircomp(table: EstimateTable, tables: Tables) -> None:
     if not tables.beside.height:
         return
     comparisons = paircomp(tables.beside, _FAMILY, _excess(tables)).sort(*_FAMILY, "identity", "other_identity")
-    record(table, m.PAIRCOMP, comparisons, PAIRED_T, family="pairs of identities")
+    enter_frame(table, m.PAIRCOMP, comparisons, PAIRED_T, _FAMILY_FORM.format("pairs of identities"))
 
 
 def _excess(tables: Tables) -> pl.DataFrame | None:
@@ -371,7 +371,8 @@ def add_polarity(table: EstimateTable, tables: Tables) -> None:
     sums = add_sums(with_terms, [*key, "trait", "pair", "valence", *UNIT_COLUMNS])
     sums = sums.with_columns(pl.struct(UNIT_COLUMNS).rank("dense").alias("cluster"), question="pair")
     for by, family in ((["trait", "question"], "polarity"), (["trait"], "polarity, traits"), ([], "polarity")):
-        record(table, m.POLARITY, polarity(sums, [*key, *by]).sort([*key, *by]), PAIRED_T, family=family)
+        rows = polarity(sums, [*key, *by]).sort([*key, *by])
+        enter_frame(table, m.POLARITY, rows, PAIRED_T, _FAMILY_FORM.format(family))
 
 
 @takes(m.SPREAD, m.IMPACT, m.SHORTFALL)
@@ -387,8 +388,8 @@ def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) 
     for _, identities in chosen_among((pl.col("paradigm") == "decision") & ~_QUESTION, preferred=False):
         if identities.size:
             ratios, shortfalls, methods = identities.impact(SEED)
-            record(table, m.IMPACT, ratios, methods)
-            record(table, m.SHORTFALL, shortfalls, methods, family="impact")
+            enter_frame(table, m.IMPACT, ratios, methods)
+            enter_frame(table, m.SHORTFALL, shortfalls, methods, _FAMILY_FORM.format("impact"))
     rows = []
     for labels, identities in chosen_among(~_FACTS, preferred=True):
         counted = {name: float(identities.shares[name].sum()) / many for name, many in (("n", 2), ("clusters", 1))}
@@ -400,4 +401,4 @@ def add_spreads(table: EstimateTable, tables: Tables, frequencies: Frequencies) 
     frame = frame.with_columns(pl.selectors.float().fill_nan(None))
     for condition, family in ((~_QUESTION, "spreads"), (_QUESTION, "spreads by question")):
         spreads = frame.filter(condition)  # dimensions, and questions, together
-        record(table, m.SPREAD, spreads, SPREAD, family=family, apart=["paradigm"], within=["contrast"])
+        enter_frame(table, m.SPREAD, spreads, SPREAD, f"{family}, {{paradigm}} ({{contrast}})")

@@ -7,7 +7,7 @@ own, in every study by the same measures and the same test, which looks at each 
 hides in the mean of all others or of all prompts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -20,34 +20,29 @@ import scipy
 
 from facevalue.answers import NA
 from facevalue.design import find_changes
-from facevalue.measures.cells import MissingBy
+from facevalue.measures.cells import (
+    MISSING_FAMILY,
+    MISSING_GAP,
+    MISSING_LABELS,
+    MISSING_MEASURES,
+    MISSING_SHARE,
+    MissingBy,
+)
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
-from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PART_BY_HASH, UnitTable, in_grains
+from facevalue.measures.estimators import PART_BY_HASH, Sums, UnitTable, code_levels, in_grains
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles, sum_by_label
-from facevalue.measures.proportions import groups, level_codes, unit_shares
+from facevalue.measures.proportions import groups, level_codes
 from facevalue.measures.uncertainty import MOST_BYTES, Estimates, EstimateTerm, Terms, UnitSums, term_record
 from facevalue.prompts.variants import PLAIN
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.levels import Mean
+from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 
 _NOTHING = 1e-9  # of a reply
 _PARTS = 3
 """Of a gap on a prompt: units in several groups; of units in one group alone, those of the group, and of the others."""
-
-
-def terms_of_shares(units: pl.DataFrame, by: Sequence[str], names: Mapping[int, str]) -> Terms:
-    """Terms of shares, in the order of their labels.
-
-    `units`: `by`, `unit`, `replies` and `missing`, a row each, in the order of `by` and `unit`. `names`: of units, by
-    their number.
-    """
-    cells = units.partition_by(by, maintain_order=True) if by else [units]
-    out = []
-    for cell in cells:
-        missing, replies = (cell[name].cast(pl.Float64).to_numpy()[:, None] for name in ("missing", "replies"))
-        out.append(EstimateTerm(UnitSums(missing, replies, names=_called(cell["unit"], names)), 0))
-    return tuple(out)
 
 
 def terms_of_gaps(
@@ -83,7 +78,7 @@ def terms_of_gaps(
     )
     weight, is_crossed = of_group * (total - of_group) / total, (cells["block"] > 0).to_numpy()
     statistic = partial(_gap, prompts=len(single_prompts) + 1, has_total=len(prompts) > 1)
-    called, out = _called(units, names), []
+    unit_names, out = _name_units(units, names), []
     for group in groups:
         is_own = (cells["group"] == group).to_numpy()
         parts = (
@@ -96,7 +91,7 @@ def terms_of_gaps(
             np.add.at(sums, (unit[rows], prompt[rows], part), of_sums[rows])
             np.add.at(counts, (unit[rows], prompt[rows], part), of_counts[rows])
         flat = units.len(), -1
-        of = UnitSums(sums.reshape(flat), counts.reshape(flat), statistic, names=called)
+        of = UnitSums(sums.reshape(flat), counts.reshape(flat), statistic, names=unit_names)
         out += [EstimateTerm(of, column) for column in range(len(prompts))]
     return tuple(out)
 
@@ -119,28 +114,11 @@ def _gap(sums: Array, counts: Array, prompts: int, has_total: bool) -> Array:
         return np.where(weight > _NOTHING, excess / weight, np.nan)
 
 
-def _called(units: pl.Series, names: Mapping[int, str]) -> list[str]:
-    return [names[unit].replace("\x1f", ", ") for unit in units.to_list()] if names else []
+def _name_units(units: Iterable[int], names: Mapping[int, str]) -> list[str]:
+    return [names[int(unit)].replace("\x1f", ", ") for unit in units] if names else []
 
 
-MISSING_SHARE = Measure(
-    "missing_share", "Share of questions without a valid answer",
-    "Σ missing / Σ asked; missing is 1 - mass, and 1 for each refusal and each request that failed; for the reason "
-    "'refused' refusals alone, for 'error' requests that failed",
-    "share", "unit sampled", "FaceValue", limits=(0.0, 1.0),
-)  # fmt: skip
-MISSING_GAP = Measure(
-    "missing_gap", "Share of questions without a valid answer, from that of all other groups",
-    "Σ_b w_b (m_gb - m_ob) / Σ_b w_b, w_b = A_gb A_ob / (A_gb + A_ob): the share missing of a group's answers less "
-    "that of all other groups, on the same prompt, within the same units where these are in several groups",
-    "share", "unit sampled", "FaceValue; weights of Mantel and Haenszel 1959", comparison=True, limits=(-1.0, 1.0),
-)  # fmt: skip
-MISSING_MEASURES = (MISSING_SHARE, MISSING_GAP)
-PUBLISHED_RATES = ("na_rate", "refusal_rate")
-"""Keys under which studies have the rates of their protocols, each by its own definition and in its own unit."""
-MISSING_FAMILY = "missing answers"
-MISSING_LABELS = ("dimension", "group", "prompt", "reason")
-"""Labels of estimates: the factor of the groups, the group, the prompt, and the reason why there is no answer."""
+_SHARE = share_score("missing")
 _KEYS = ("intervention", "dimension", "group", "prompt")
 _SUMS = ("replies", "missing", "refused", "failed")
 _Reasons = Sequence[tuple[str | None, str]]
@@ -238,17 +216,18 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
     """Shares of all, of prompts, of groups and of groups by prompt, and the gaps of these last two."""
     if cells["prompt"].n_unique() == 1:  # what was asked is all that was asked
         cells = cells.with_columns(prompt=pl.lit(None, pl.String))
-    cells = cells.with_columns(pl.col("unit").rank("dense").alias("(unit)"))
+    cells = cells.with_columns((pl.col("unit").rank("dense") - 1).alias("(unit)"))
+    unit_names = _name_units(cells["unit"].unique().sort(), names)
     reasons = [(reason, column) for reason, column in _REASONS if reason is None or cells[column].sum() > 0]
     of_groups = cells.height - cells["dimension"].null_count()
     grouped, overall = cells[:of_groups], cells[of_groups:]  # cells are in the order of labels, null last
-    _add_shares(table, overall, [], reasons, names)
-    _add_shares(table, grouped, ["dimension", "group"], reasons, names)
+    _add_shares(table, overall, (), reasons, unit_names)
+    _add_shares(table, grouped, ("dimension", "group"), reasons, unit_names)
     if cells["prompt"].n_unique() > 1:
-        _add_shares(table, overall.drop_nulls("prompt"), ["prompt"], reasons, names)
+        _add_shares(table, overall.drop_nulls("prompt"), ("prompt",), reasons, unit_names)
         for reason, column in reasons:
             short = grouped.drop_nulls("prompt").filter((pl.col(column).sum() > 0).over("dimension", "prompt"))
-            _add_shares(table, short, ["dimension", "group", "prompt"], [(reason, column)], names)
+            _add_shares(table, short, ("dimension", "group", "prompt"), [(reason, column)], unit_names)
     grouped = grouped.with_columns(pl.col("dimension", "group", "prompt").cast(pl.String))
     gaps = [
         (reason, rows)
@@ -274,23 +253,20 @@ def _apart(of_reason: pl.DataFrame) -> bool:
 
 
 def _add_shares(
-    table: EstimateTable, cells: pl.DataFrame, by: list[str], reasons: _Reasons, names: Mapping[int, str]
+    table: EstimateTable, cells: pl.DataFrame, by: tuple[str, ...], reasons: _Reasons, unit_names: Sequence[str]
 ) -> None:
-    """Shares over units (`proportions.unit_shares`)."""
+    """Shares over units; `unit_names`: in the order of their numbers."""
     if not cells.height:
         return
-    cell, first = groups(np.zeros(cells.height, np.int64), *(level_codes(cells[name]) for name in by))
-    row, of_unit = groups(cell, level_codes(cells["(unit)"]))
-    labels, cell = cells[first].select(by).to_dict(as_series=False), cell[of_unit]
-    replies = np.bincount(row, cells["replies"]).astype(np.float64)
-    for reason, column in reasons:
-        missing = np.bincount(row, cells[column]).astype(np.float64)
-        shares = unit_shares(cell, first.size, np.arange(cell.size), replies, missing)
-        if term_record() is not None:
-            sums = {"replies": pl.Series(replies), "missing": pl.Series(missing)}
-            units = cells[of_unit].select(*by, "unit").with_columns(**sums)
-            shares = replace(shares, terms=terms_of_shares(units, by, names))
-        table.add(MISSING_SHARE, {**labels, "reason": [reason] * first.size}, shares)
+    row, first = groups(*(level_codes(cells[name]) for name in (*by, "(unit)")))
+    numbers = {name: np.bincount(row, cells[name]).astype(np.float64) for name in _SUMS}
+    labels = {name: code_levels(cells[name][first]) for name in by}
+    sums = Sums(numbers, {"unit": level_codes(cells["(unit)"])[first]}, labels, unit_names)
+    scores = [
+        SumScores(_SHARE, sums, MISSING_MEASURES, s=column, n="replies", labels={"reason": reason})
+        for reason, column in reasons
+    ]
+    estimate_sums(table, [Estimand(Mean(), by, measure=MISSING_SHARE.name)], scores)
 
 
 @dataclass(frozen=True)
