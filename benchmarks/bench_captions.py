@@ -13,7 +13,7 @@ import PIL.Image
 
 from benchmarks._harness import Result, at_least, finish, fresh
 from benchmarks.bench_pairs import picture
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.stimuli.captions import Caption, encode_png
 
 BATCH, CORES, RATE = 200, 2, 300

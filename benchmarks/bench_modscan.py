@@ -13,7 +13,7 @@ import polars as pl
 from benchmarks._harness import Result, at_most, finish, fresh, peak_mb
 from facevalue import studies
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
 from facevalue.studies.modscan.parsing import boxes

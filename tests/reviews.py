@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from facevalue.annotations.review_answers import read_answers, saved_document
-from facevalue.annotations.review_cards import Packet, is_check, right_answer
-from facevalue.annotations.review_page import order_cards
+from facevalue.annotations.review_cards import Packet, is_check, order_cards, right_answer
 from facevalue.runs.reviews.outcomes import ReviewKey, count_answers
 from facevalue.runs.reviews.packets import kept_keys, kept_packet
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotations.corpus_terms import GENDERS, CorpusCounts, builtin, read_terms
+from facevalue.annotations.corpus_files import GENDERS, CorpusCounts, builtin, read_terms
 from facevalue.errors import DataError, UnknownNameError
 
 WORDS = (

@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from facevalue.annotations.review_answers import failed_checks, packet_of, read_answers, seal_of
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, checks_of, is_check, right_answer
-from facevalue.annotations.review_page import order_cards
+from facevalue.annotations.review_cards import (
+    CardQuestion,
+    Packet,
+    ReviewCard,
+    checks_of,
+    is_check,
+    order_cards,
+    right_answer,
+)
 from facevalue.errors import DataError
 from facevalue.runs.reviews.outcomes import ReviewKey, count_answers
 

@@ -13,8 +13,7 @@ import PIL.Image
 import pytest
 
 from facevalue.annotations.review_answers import read_answers
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, is_check, view
-from facevalue.annotations.review_page import order_cards, write_page
+from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, is_check, order_cards, view, write_page
 from facevalue.runs.reviews.outcomes import ReviewKey
 from tests.browser import CHROMIUM, Browser, chromium
 

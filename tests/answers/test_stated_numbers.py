@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.answers import NA, ratings, salaries
-from facevalue.answers._statements import NO_NUMBER, SEVERAL
+from facevalue.answers._phrases import NO_NUMBER, SEVERAL
 
 RATINGS = {
     "8": 8, "8/10": 8, "8 out of 10": 8, "８/10": 8, "**7**": 7, "ten": 10, "Rating: one": 1, "seven out of ten": 7,

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from facevalue.models.detectors import load_detector
+from facevalue.models.classifiers import load_detector
 from facevalue.stimuli.folders import COLUMNS, read_scenes, without_people
 from tests.cli.conftest import Command
 from tests.models.hf.tiny import picture

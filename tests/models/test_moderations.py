@@ -7,7 +7,7 @@ import pytest
 from facevalue.annotations.model_scorers import CATEGORIES, load_scorer
 from facevalue.errors import ModelError
 from facevalue.models.base import ModelOptions
-from facevalue.models.moderations import Moderated, Moderations
+from facevalue.models.classifiers import Moderated, Moderations
 from facevalue.servers.server import Waits
 from tests.models.misbehaving import Behaviour, Exchange, Misbehaving
 

@@ -18,7 +18,7 @@ from facevalue.hashing import combined_hash, conditions_hash, question_hash, sti
 from facevalue.models import load
 from facevalue.models.replay import ReplayModel, RequestHashes
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.export import export

@@ -13,7 +13,7 @@ from facevalue import studies
 from facevalue.api import study
 from facevalue.errors import FaceValueError
 from facevalue.models.sim import SimModel
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.report.rehearsal import rehearse

@@ -11,7 +11,7 @@ from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.definitions import NO_INTERVENTION
 from facevalue.models.registry import load
 from facevalue.protocol import Ask, Portraits, Protocol, Variant, choice, yes_or_no
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.runs import run

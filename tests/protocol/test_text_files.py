@@ -6,7 +6,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.errors import FaceValueError
-from facevalue.protocol import text_files
+from facevalue.protocol import toml_tables
 from facevalue.protocol.protocol import Protocol
 from tests.protocol.conftest import MINIMAL, Reader
 
@@ -119,7 +119,7 @@ def test_texts_of_tasks(read: Reader) -> None:
 def test_mistakes_are_one_sentence(after: str, message: str, read: Reader, cvs: Path) -> None:
     (cvs / "empty.txt").write_text(" \n")
     (cvs / "latin.txt").write_bytes("zurück".encode("latin-1"))
-    (cvs / "large.txt").write_text("x" * (text_files.MOST_BYTES + 1))
+    (cvs / "large.txt").write_text("x" * (toml_tables.MOST_BYTES + 1))
     (cvs / "out.txt").symlink_to("/etc/hostname")
     (cvs / "note.txt").write_text("x")
     with pytest.raises(FaceValueError, match=message) as refused:
@@ -137,7 +137,7 @@ def test_mistakes_in_items_have_their_line(read: Reader) -> None:
 
 
 def test_too_many_files_are_refused(read: Reader, cvs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "MOST_FILES", 1)
+    monkeypatch.setattr(toml_tables, "MOST_FILES", 1)
     assert cvs.is_dir()
     with pytest.raises(FaceValueError, match=r"More than 1 files are called \*\.txt"):
         read(STUDY)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import MAX_CAPTION, MAX_TEXT, Variant
-from facevalue.protocol.variant_files import MAX_BYTES, builtin, find_variants, parse_interventions, restore_variants
+from facevalue.protocol.toml_tables import MAX_BYTES, builtin, find_variants, parse_interventions, restore_variants
 from facevalue.types import Option, Question
 
 QUESTION = Question(

@@ -19,7 +19,7 @@ from facevalue.measures.estimates import EstimateTable
 from facevalue.prompts import caesar
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.types import OptionValue, Question
 from tests.runs.tiny import TinySource, tiny_study

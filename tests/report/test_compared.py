@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from facevalue.protocol.examples import Compared
+from facevalue.protocol.contents import Compared
 from facevalue.protocol.look import Of
 from facevalue.report.stored_answers import closest_pair
 

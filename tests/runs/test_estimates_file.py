@@ -10,7 +10,7 @@ from facevalue.errors import RunError
 from facevalue.measures.estimates import complete_columns
 from facevalue.parquet import read_metadata
 from facevalue.protocol import Study
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.kept_estimates import estimates_bytes, read_estimates
 from facevalue.studies.vignette.measures import LABELS

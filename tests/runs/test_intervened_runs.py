@@ -12,7 +12,7 @@ from facevalue.errors import RunError
 from facevalue.models import load
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined_runs import estimate

@@ -16,7 +16,7 @@ from facevalue.design import Design, Order, units
 from facevalue.errors import ModelError
 from facevalue.models import load
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs import RunSettings, run
 from facevalue.runs.requests import Index, TrialNumbers

@@ -8,9 +8,8 @@ import numpy as np
 import PIL.Image
 import polars as pl
 
-from facevalue.annotations.review_cards import Packet
-from facevalue.annotations.review_page import order_cards
-from facevalue.protocol.picture_questions import PictureQuestions
+from facevalue.annotations.review_cards import Packet, order_cards
+from facevalue.protocol.making import PictureQuestions
 from facevalue.runs.reviews.pictures import PictureSet
 from facevalue.runs.reviews.rated_pictures import DISTINGUISHABLE, MATCHED, RatedPictures
 from facevalue.untrusted_files import shipped

@@ -11,7 +11,7 @@ import pytest
 
 from facevalue.annotations.review_cards import MOST_PICTURES, Packet, view
 from facevalue.errors import DataError
-from facevalue.protocol.picture_questions import USUAL, PictureQuestions
+from facevalue.protocol.making import USUAL, PictureQuestions
 from facevalue.runs.reviews.pictures import PictureSet
 from facevalue.runs.reviews.rated_pictures import ALL_FINE, RatedPictures
 from facevalue.untrusted_files import shipped

@@ -4,7 +4,7 @@ import pytest
 
 from facevalue import studies
 from facevalue.prompts.variants import Variant
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
 from tests.runs.tiny import tiny_study

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.stimuli.captions import LEAST, Caption, encode_png
 from facevalue.stimuli.pairs import NoPicture
 from facevalue.stimuli.pixels import WITHOUT

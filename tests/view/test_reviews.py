@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from facevalue.annotations.review_cards import is_check
-from facevalue.annotations.review_page import order_cards
+from facevalue.annotations.review_cards import is_check, order_cards
 from facevalue.cli.actions.readings import review as review_command
 from facevalue.runs.reviews.packets import (
     ReviewSettings,

@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from facevalue.errors import ModelError
-from facevalue.models._chat import read
-from facevalue.models._fallback import exact, response_of
+from facevalue.models._chat import exact, read, response_of
 from facevalue.models._spelling import HALF, join_texts, spelling
 from facevalue.models.base import ModelOptions
 from facevalue.models.cached_tokens import cached_share

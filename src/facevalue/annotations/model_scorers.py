@@ -11,8 +11,7 @@ from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.models import load
 from facevalue.models.base import Expecting, ModelOptions
-from facevalue.models.classifiers import load_classifier
-from facevalue.models.moderations import Moderations
+from facevalue.models.classifiers import Moderations, load_classifier
 from facevalue.stimuli.pixels import WITHOUT
 from facevalue.thinking import after_thinking
 from facevalue.types import Question, Request, Sampling, Status

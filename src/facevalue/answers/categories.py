@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.answers import _numbers
 from facevalue.answers._phrases import plain_text
+from facevalue.answers.numbers import has_number, negative, open_range, read_range
 from facevalue.answers.sorting import Judge, Sorting
 from facevalue.errors import DataError, UnknownNameError
 
@@ -237,7 +237,7 @@ def _by_rule(categories: Categories, text: str) -> Resolution:
     if text in categories.names:
         return Resolution((text,), Route.EXACT, None)
     phrase = words(text)
-    if categories.ranges and categories.plausible[0] >= 0 and _numbers.negative(plain_text(text[:LIMIT])):
+    if categories.ranges and categories.plausible[0] >= 0 and negative(plain_text(text[:LIMIT])):
         return _none(categories, Why.IMPLAUSIBLE)  # before the words, which have no sign
     if phrase in categories.forms:
         return Resolution((categories.forms[phrase],), Route.FORM, None)
@@ -277,20 +277,20 @@ def _find_categories(phrases: Mapping[str, str], reply_words: Sequence[str]) -> 
 
 
 def _by_number(categories: Categories, text: str) -> Resolution | None:
-    if not _numbers.has_number(text):
+    if not has_number(text):
         return None
     if any(
         re.search(rf"(?<!\w){re.escape(word)}(?!\w)" if word.isalpha() else re.escape(word), text)
         for word in categories.foreign
     ):
         return _none(categories, Why.UNIT)
-    stated = _numbers.read_range(text)
+    stated = read_range(text)
     if stated is None:
         return _none(categories, Why.SEVERAL)
     lowest, highest = categories.plausible
     if not all(lowest <= number <= highest for number in stated):
         return _none(categories, Why.IMPLAUSIBLE)
-    low, high = _numbers.open_range(text, *stated)
+    low, high = open_range(text, *stated)
     for start, end, category in categories.ranges:
         bottom = start == min(r.low for r in categories.ranges)
         if (start <= low or (low == -math.inf and bottom)) and low <= high and (high < end or high == end == math.inf):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from facevalue.answers import _statements
-from facevalue.answers._statements import NO_NUMBER, RANGE, SEVERAL, Stated, missing
+from facevalue.answers import _phrases
+from facevalue.answers._phrases import NO_NUMBER, RANGE, SEVERAL, Stated, missing
 
 LOW, HIGH = 1.0, 10.0
 OUTSIDE, OTHER_SCALE = "outside 1 to 10", "another scale"
@@ -28,7 +28,7 @@ _NUMBER = r"(?<![\w.,$/])-?\d{1,9}(?:[.,]\d{1,2}(?!\d))?"
 _OF = re.compile(rf"({_NUMBER})[\s(]{{0,3}}(?:/|out of|of)\s{{0,3}}(?:a (?:possible |total of )?)?(\d{{1,5}})(?![\w%])")
 _OF_TEN = re.compile(r"\b(?:out )?of ten\b")
 _OTHER = re.compile(r"\$\s?\d|\d\s?(?:%|percent)")
-_PLAIN = re.compile(rf"({_NUMBER})(?!\w|{_statements.COUNTED}|[.,]\d|\s?%)")
+_PLAIN = re.compile(rf"({_NUMBER})(?!\w|{_phrases.COUNTED}|[.,]\d|\s?%)")
 _BETWEEN = re.compile(r"\s{0,3}(?:-{1,2}|to|or|(?P<and>and))\s{0,3}(?:an? |even )?")
 _FROM = re.compile(r"\bbetween\s{1,3}(?:an? )?\Z")
 
@@ -45,7 +45,7 @@ def parse(text: str) -> Stated:
     >>> [parse(said).reason for said in ("0.8", "6 for looks, 9 for skill", "4/5", "Very good", "I can't rate people.")]
     ['outside 1 to 10', 'several numbers', 'another scale', 'no number', 'refused']
     """
-    return _statements.read_reply(text, _read)
+    return _phrases.read_reply(text, _read)
 
 
 def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
@@ -56,7 +56,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     >>> parse_column(pl.DataFrame({"said": ["6 to 7", "11"]}), "said").rows()
     [(6.5, None, 'range', None), (None, 'outside 1 to 10', None, 'neither')]
     """
-    return _statements.parse_column(frame, text, parse)
+    return _phrases.parse_column(frame, text, parse)
 
 
 def _read(text: str) -> Stated:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from facevalue.answers import _statements
-from facevalue.answers._statements import NO_NUMBER, RANGE, SEVERAL, Stated, missing
+from facevalue.answers import _phrases
+from facevalue.answers._phrases import NO_NUMBER, RANGE, SEVERAL, Stated, missing
 
 LOW, HIGH = 1_000.0, 10_000_000.0
 USUAL = (20_000, 120_000)
@@ -28,7 +28,7 @@ _DOLLAR = r"(?:(?<![a-z])(?:us ?)?\$ ?|\busd ?)"
 _NUMBER = re.compile(
     rf"(?P<dollar>{_DOLLAR})?(?<![\w.,])(?P<minus>-(?=\d))?"
     r"(?P<digits>\d{1,3}(?:[,.' \u202f]\d{3}){1,4}(?:\.\d{1,2})?|\d{1,12}(?:\.\d{1,2})?)"
-    rf"(?P<scale> ?(?:k|thousand|m|mil|million)(?!\w))?(?!\w|[.,]\d|{_statements.COUNTED})"
+    rf"(?P<scale> ?(?:k|thousand|m|mil|million)(?!\w))?(?!\w|[.,]\d|{_phrases.COUNTED})"
     r"(?P<named> ?(?:us )?(?:\$|usd\b|dollars?\b))?"
 )
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mil": 1e6, "million": 1e6}
@@ -86,7 +86,7 @@ def parse(text: str) -> Stated:
     >>> [parse(said).reason for said in ("$4,000 a month", "£30,000", "12", "40000, or 50000 later", "A fair one.")]
     ['per month', 'another currency', 'outside 1,000 to 10,000,000', 'several numbers', 'no number']
     """
-    return _statements.read_reply(text, _read)
+    return _phrases.read_reply(text, _read)
 
 
 def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
@@ -97,7 +97,7 @@ def parse_column(frame: pl.DataFrame, text: str) -> pl.DataFrame:
     >>> parse_column(pl.DataFrame({"said": ["$12/hr", "500 euros"]}), "said").rows()
     [(24000.0, None, 'hourly', None), (None, 'another currency', None, 'neither')]
     """
-    return _statements.parse_column(frame, text, parse)
+    return _phrases.parse_column(frame, text, parse)
 
 
 def _read(text: str) -> Stated:

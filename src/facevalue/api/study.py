@@ -17,7 +17,7 @@ from facevalue.prompts.variants import Variant
 from facevalue.protocol import study as compiled_study
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import to_setting_type
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.blocks.content import data_uri
 from facevalue.runs.plan import Plan

@@ -22,8 +22,7 @@ from facevalue.calibration.trials import (
     reply_frame,
     write_replies,
 )
-from facevalue.models._sim_pairs import ABSTAIN, RIGHT
-from facevalue.models._sim_text import RELUCTANCE
+from facevalue.models._sim_replies import ABSTAIN, RELUCTANCE, RIGHT
 
 Array = npt.NDArray[np.float64]
 _KNOWLEDGE = 3.0  # by how much a right answer outweighs each other one

@@ -12,8 +12,19 @@ import numpy.typing as npt
 import polars as pl
 
 from facevalue.design import Order
-from facevalue.models._sim_pairs import FOUR, PAIR
-from facevalue.models._sim_text import ABOUT, FIELDS, FILLED, KEYWORDS, LISTED, SENTENCES, SHARE_LISTED, STATED, YES_NO
+from facevalue.models._sim_replies import (
+    ABOUT,
+    FIELDS,
+    FILLED,
+    FOUR,
+    KEYWORDS,
+    LISTED,
+    PAIR,
+    SENTENCES,
+    SHARE_LISTED,
+    STATED,
+    YES_NO,
+)
 from facevalue.models.sim import REFUSAL
 from facevalue.protocol.calibration import Calibration
 from facevalue.protocol.side_by_side import LEFT, SIDE

@@ -249,7 +249,7 @@ def main() -> None:
 
 def _run() -> None:
     if _COMPLETE in os.environ:
-        import_module("facevalue.cli.bash_words")
+        import_module("facevalue.cli.completion")
     try:
         status = app(standalone_mode=False, prog_name="facevalue", complete_var=_COMPLETE)
     except FaceValueError as error:

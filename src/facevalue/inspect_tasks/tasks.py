@@ -21,14 +21,13 @@ from facevalue.design import Order
 from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.multitest import leading_families
-from facevalue.models._chat import SEED_BITS, image_urls
-from facevalue.models._fallback import exact, response_of
+from facevalue.models._chat import SEED_BITS, exact, image_urls, response_of
 from facevalue.models.inspect.calls import messages
 from facevalue.models.inspect.providers import AskedModel
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import Setting, to_setting_type
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.base import RecordedReply, StudyAsked, content_of
 from facevalue.records.inspect_log import ASKED, CONTENT, DRAWN, recorded_reply

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from facevalue.errors import ModelError
 from facevalue.inspection.quantities import Expectation, Need
 from facevalue.inspection.views import PerPicture, PictureView
-from facevalue.models.detectors import load_detector
+from facevalue.models.classifiers import load_detector
 
 if TYPE_CHECKING:
     from facevalue.models.hf.picture_models import HFPictureClassifier, HFPictureEncoder, HFPictureText

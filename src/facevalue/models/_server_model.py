@@ -16,11 +16,13 @@ from facevalue.models._chat import (
     ServerReply,
     Way,
     constrained_choice,
+    exact,
     refused_by_words,
+    replace_response,
+    response_of,
     white_squares,
     without_cut_thinking,
 )
-from facevalue.models._fallback import exact, replace_response, response_of
 from facevalue.models._pictures import EncodedStimuli
 from facevalue.models.base import Capabilities, ModelOptions
 from facevalue.models.cached_tokens import CachedTokens

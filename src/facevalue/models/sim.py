@@ -16,8 +16,17 @@ from scipy.special import ndtri
 
 from facevalue.design import mix
 from facevalue.errors import ModelSpecError, UnknownNameError
-from facevalue.models._sim_pairs import Preferences, is_pair
-from facevalue.models._sim_text import Writer, is_comparison, is_form, is_list, is_statement, names_words, scenario_of
+from facevalue.models._sim_replies import (
+    Preferences,
+    Writer,
+    is_comparison,
+    is_form,
+    is_list,
+    is_pair,
+    is_statement,
+    names_words,
+    scenario_of,
+)
 from facevalue.models.base import Capabilities
 from facevalue.types import Option, Request, Response, Status
 

@@ -14,10 +14,12 @@ from facevalue.models._chat import (
     ServerReply,
     constrained_texts,
     conversation,
+    exact,
     image_parts,
+    replace_response,
+    response_of,
     white_squares,
 )
-from facevalue.models._fallback import exact, replace_response, response_of
 from facevalue.models._pictures import EncodedStimuli
 from facevalue.models._spelling import Position
 from facevalue.models._toplogprobs import log_probability

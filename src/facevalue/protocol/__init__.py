@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.blocks import Column, Each, Fold, Numbers, Pictures, Prose, StoredAnswers, Table
     from facevalue.protocol.charts import Strips
-    from facevalue.protocol.examples import Wanted
+    from facevalue.protocol.contents import Wanted
     from facevalue.protocol.look import Of
     from facevalue.protocol.offers import Extras
     from facevalue.protocol.open_answers import Amount, Field, Fields, Salary, Text
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from facevalue.protocol.stimuli import DrawnSets, Folder, Listed, Portraits, Rows, Stimuli
     from facevalue.protocol.structured_replies import Measurements, NamedList, RatedScales
     from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Study, Watched
-    from facevalue.protocol.text_files import read_texts
+    from facevalue.protocol.toml_tables import read_texts
     from facevalue.statistics.precision import Precision, UnitSpread
 
 __all__ = [
@@ -119,7 +119,7 @@ __getattr__, __dir__ = lazy_names(
         ),
         "facevalue.protocol.charts": ("Strips",),
         "facevalue.protocol.own_pictures": ("DataSet", "Edits"),
-        "facevalue.protocol.examples": ("Wanted",),
+        "facevalue.protocol.contents": ("Wanted",),
         "facevalue.statistics.precision": ("Precision", "UnitSpread"),
         "facevalue.protocol.look": ("Of",),
         "facevalue.protocol.structured_replies": ("Measurements", "NamedList", "RatedScales"),
@@ -142,7 +142,7 @@ __getattr__, __dir__ = lazy_names(
             "Study",
             "Watched",
         ),
-        "facevalue.protocol.text_files": ("read_texts",),
+        "facevalue.protocol.toml_tables": ("read_texts",),
         "facevalue.protocol.open_answers": ("Amount", "Field", "Fields", "Salary", "Text"),
     },
 )

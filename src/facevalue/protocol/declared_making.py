@@ -12,7 +12,10 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.generators.base import NULL_EDIT
-from facevalue.protocol.edits import (
+from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
+from facevalue.protocol.settings import Options, Setting, chosen, fold_name, names, whole
+from facevalue.protocol.slots import fill_slots, slots
+from facevalue.protocol.sources import (
     ATTEMPT,
     DRAWS,
     EDIT,
@@ -25,9 +28,6 @@ from facevalue.protocol.edits import (
     null_edit,
     with_edits,
 )
-from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
-from facevalue.protocol.settings import Options, Setting, chosen, fold_name, names, whole
-from facevalue.protocol.slots import fill_slots, slots
 from facevalue.stimuli.manifest import MAKING, MAX_CELL, RESERVED
 from facevalue.stimuli.manifest_rows import Column
 from facevalue.stimuli.portraits import AGES, ATTRIBUTES, BUILDS, GENDERS, SKIN_TONES, Identity

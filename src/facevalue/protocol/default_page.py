@@ -14,7 +14,7 @@ from facevalue.protocol.asks import WORDING
 from facevalue.protocol.blocks import StoredAnswers, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, OUTSIDE_SCORES, RATES, Rate, StatedCard, UnitsCard
 from facevalue.protocol.charts import Dumbbells
-from facevalue.protocol.examples import QuotedQuestions, Wanted, at_levels_of
+from facevalue.protocol.contents import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.facets import FAVOURS, IMPLICIT, NEITHER, ONE_PERSON, TWO_PEOPLE, Facet, Kinds
 from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.look import Look, Of

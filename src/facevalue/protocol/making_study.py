@@ -282,7 +282,7 @@ class MakingReply(WrittenReply):
 
 def _page(study: Study) -> "Page":
     """The page of the declaration, which says that all pictures were made where they were."""
-    from facevalue.protocol.people_look import with_people  # noqa: PLC0415 - a page's parts take their time
+    from facevalue.protocol.page import with_people  # noqa: PLC0415 - a page's parts take their time
 
     assert study.page is not None
     return with_people(replace(study.page(), missing=_all_made))

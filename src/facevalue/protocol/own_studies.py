@@ -27,9 +27,7 @@ from facevalue.protocol.settings import Setting
 from facevalue.protocol.slots import OPTIONS
 from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.stimuli import Listed
-from facevalue.protocol.text_files import with_texts
-from facevalue.protocol.toml_tables import TomlTable, lines_of
-from facevalue.protocol.variant_files import declared_variants
+from facevalue.protocol.toml_tables import TomlTable, declared_variants, lines_of, with_texts
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.statistic import parameters_of, registered_statistics, statistic_class, statistic_of
 from facevalue.store.files import LISTS, ROOTS

@@ -3,18 +3,20 @@
 A page is a lead (what the headline counts) and sections of blocks. A block names estimates (`Of`) and how to show them;
 one renderer each makes HTML, terminal output and JSON of it. Texts about an estimate are *forms*: `{label}` stands for
 the wording of a level, `[...]` for a part that is left out where a label in it is missing.
+
+What people say of pictures that were made is part of a page, too, by estimates that join those of a run later.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from facevalue.errors import DataError
 from facevalue.measures.definitions import Measure
-from facevalue.protocol.blocks import Block
+from facevalue.protocol.blocks import Block, Strips
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, RATES, Rate, StatedCard, UnitsCard
-from facevalue.protocol.examples import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets
+from facevalue.protocol.contents import Compared, Gallery, Quoted, QuotedQuestions, Wanted, WidestSets
 from facevalue.protocol.facets import Facet
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
@@ -328,3 +330,47 @@ def _parts(page: Page) -> Iterator[tuple[str, object]]:
 def _nearest(name: str, names: Sequence[str] | set[str]) -> str:
     near = get_close_matches(name, list(names), n=1)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+FINE, TICKED, AGREEMENT = "people_fine", "people_ticked", "people_agreement"
+"""Measures: shares of answers that speak for the pictures, and of things that were ticked; how far raters agree."""
+QUESTION, FACTOR, SHOWN, PRINTED = "question", "factor", "shown", "printed"
+"""Their labels: what was asked; a factor and its level, of whom is shown; and what the paper prints, in words."""
+_NOBODY = "Nobody has looked yet: facevalue review MADE --task picture --out DIR writes pages for people."
+_MOST = 80
+"""Levels that a chart holds."""
+_SECTION = Section(
+    "people",
+    "People look",
+    (
+        Strips(
+            of=(Of(FINE, (QUESTION, f"{PRINTED}?"), label="{question}", note="[paper: {printed:raw}]"),),
+            first="Question", what="Share", title="Answers that speak for the pictures", empty=_NOBODY,
+        ),
+        Strips(
+            of=(Of(TICKED, (QUESTION, f"{PRINTED}?"), label="{question}", note="[paper: {printed:raw}]"),),
+            first="Ticked", what="Share", title="What was ticked",
+        ),
+        Strips(
+            of=(Of(FINE, (QUESTION, FACTOR, SHOWN, f"{PRINTED}?"), label="{question}: {shown}",
+                   note="{factor:lower}[, paper: {printed:raw}]", most=_MOST),),
+            first="Question and group", what="Share", title="By who is shown",
+        ),
+        Strips(
+            of=(Of(AGREEMENT, (QUESTION, f"{PRINTED}?"), label="{question}", note="[paper: {printed:raw}]"),
+                Of(AGREEMENT, (QUESTION, FACTOR, SHOWN, f"{PRINTED}?"), label="{question}: {shown}",
+                   note="{factor:lower}[, paper: {printed:raw}]", most=_MOST)),
+            first="Question", what="Kappa", title="How far raters agree, beyond chance",
+        ),
+    ),
+    each_model=True,
+    lead="People looked at a sample, each by themselves. Groups of which one unit alone was looked at are left out.",
+)  # fmt: skip
+
+
+def with_people(page: Page) -> Page:
+    """The page with what people say of the pictures, above its examples."""
+    names = [section.id for section in page.sections]
+    place = names.index("examples") if "examples" in names else len(names)
+    sections = (*page.sections[:place], _SECTION, *page.sections[place:])
+    return replace(page, sections=sections, added=(*page.added, FINE, TICKED, AGREEMENT))

@@ -1,14 +1,41 @@
-"""Tables of a TOML file, read with their types checked; errors name the line and the nearest valid key."""
+"""TOML files: tables whose types are checked, texts of a study in files of their own, and variants.
 
+Errors name the line and the nearest valid key. Texts (levels of a factor, such as CVs, and columns of items) are put
+into the study as it is read: a run keeps them with it and needs the files no more, and a study whose texts have changed
+is another one. Variants come with FaceValue, or from files of interventions, a study's file or a stored run.
+
+A file of interventions has one table for each::
+
+    [[intervention]]
+    name = "judge"                        # lower-case letters, digits and hyphens
+    title = "Told to be a judge"          # for people; the name by default
+    before = "Act as a judge."            # text before the prompt
+    after = ""                            # text after it
+    system = ""                           # text before the study's system message
+    turns = [["user", "Hello."], ["assistant", "Hello!"]]   # a conversation before the prompt
+    picture = "keep"                      # "keep", "none", or "blank" for a white one
+    cipher = false                        # ask in the Caesar cipher, and decode the reply
+    caption = ""                          # text on a white band below the picture
+"""
+
+import json
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
 from facevalue.errors import DataError, FaceValueError, UnknownNameError
+from facevalue.prompts.variants import KEYS, Variant, check_distinct
+from facevalue.store.manifest import INTERVENTIONS
+from facevalue.types import OptionValue
+from facevalue.untrusted_files import read_file, to_text, to_toml
 
-Path = tuple[str | int, ...]
+TomlPath = tuple[str | int, ...]
 T = TypeVar("T")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
@@ -16,7 +43,7 @@ _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
 _QUOTES = re.compile(r"\"{3}|'{3}")
 
 
-def lines_of(text: str) -> dict[Path, int]:
+def lines_of(text: str) -> dict[TomlPath, int]:
     r"""Line of each table and key of a TOML text, from 1; arrays of tables are numbered.
 
     Examples
@@ -24,9 +51,9 @@ def lines_of(text: str) -> dict[Path, int]:
     >>> lines_of("a = 1\n[b]\nc = 2\n[[d]]\n[[d]]\ne.f = 3")
     {('a',): 1, ('b',): 2, ('b', 'c'): 3, ('d',): 4, ('d', 0): 4, ('d', 1): 5, ('d', 1, 'e', 'f'): 6}
     """
-    out: dict[Path, int] = {}
-    counts: dict[Path, int] = {}
-    table: Path = ()
+    out: dict[TomlPath, int] = {}
+    counts: dict[TomlPath, int] = {}
+    table: TomlPath = ()
     quoted = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if not quoted:
@@ -46,14 +73,14 @@ def lines_of(text: str) -> dict[Path, int]:
     return out
 
 
-def _parts(name: str) -> Path:
+def _parts(name: str) -> TomlPath:
     return tuple(next(filter(None, match.groups()), "") for match in _PART.finditer(name))
 
 
 class TomlTable:
     """A table of a file, read key by key."""
 
-    def __init__(self, name: str, lines: Mapping[Path, int], path: Path, data: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, lines: Mapping[TomlPath, int], path: TomlPath, data: Mapping[str, Any]) -> None:
         self._name = name
         self._lines = lines
         self._path = path
@@ -193,3 +220,234 @@ def _is_number(value: object) -> bool:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+MOST_BYTES = 64 * 1024
+"""Largest file of a text."""
+MOST_FILES = 1_000
+"""Files that one pattern may match."""
+FILE, TEXTS = "file", "texts"
+Check = Callable[[Path], None]
+"""Refuses a path that leads out of the study's folder."""
+
+
+def read_texts(pattern: Path, check: Check = lambda _: None) -> dict[str, str]:
+    """Texts of the files that match a pattern, such as `cvs/*.txt`, by their names without the ending, in order.
+
+    `check`: sees each path before it is read.
+
+    Raises
+    ------
+    DataError
+        There are none or too many, two have one name, or one is empty, too long or not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "nurse.txt").write_text("I am a nurse.")
+    ...     read_texts(Path(folder, "*.txt"))
+    {'nurse': 'I am a nurse.'}
+    """
+    check(pattern.parent)
+    if "*" in pattern.parent.as_posix():
+        raise DataError(f"{pattern.as_posix()}: the star stands for names of files, not of folders.")
+    paths = _matching(pattern) if "*" in pattern.name else [pattern]
+    if not paths:
+        raise DataError(f"No file is called {pattern.name} in {pattern.parent.as_posix()}.")
+    out: dict[str, str] = {}
+    for path in paths:
+        if path.stem in out:
+            raise DataError(f"Two files of {pattern.as_posix()} are called {path.stem!r}: their names are the levels.")
+        out[path.stem] = read_text_file(path, check)
+    return out
+
+
+def read_text_file(path: Path, check: Check = lambda _: None) -> str:
+    """Text of a file, without white space around it; `check` sees its path before it is read.
+
+    Raises
+    ------
+    DataError
+        It is empty, longer than `MOST_BYTES` or not UTF-8.
+    """
+    check(path)
+    text = to_text(read_file(path, MOST_BYTES, "a text"), path.name).replace("\r\n", "\n").strip()
+    if not text:
+        raise DataError(f"{path.name} holds no text.")
+    return text
+
+
+def _matching(pattern: Path) -> list[Path]:
+    start, _, end = pattern.name.partition("*")
+    if "*" in end:
+        raise DataError(f"{pattern.name}: a pattern of files has one star.")
+    names = []
+    try:
+        with os.scandir(pattern.parent) as entries:
+            for file in entries:
+                long_enough = len(file.name) >= len(start) + len(end)
+                if long_enough and file.name.startswith(start) and file.name.endswith(end) and file.name[0] != ".":
+                    names.append(file.name)
+                    if len(names) > MOST_FILES:
+                        raise DataError(f"More than {MOST_FILES:,} files are called {pattern.name}.")
+    except (OSError, ValueError):
+        raise DataError(f"There is no folder {pattern.parent.as_posix()} of texts.") from None
+    return [pattern.parent / name for name in sorted(names)]
+
+
+def with_texts(top: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
+    """The document of a study with the texts of files where it names files, which lie below `folder`."""
+    out = _fill_texts(top, folder, check)
+    if isinstance(out.get("task"), dict):
+        tasks = top.table("task")
+        out["task"] = {
+            name: _fill_texts(tasks.table(name), folder, check) if isinstance(task, dict) else task
+            for name, task in out["task"].items()
+        }
+    return out
+
+
+def _fill_texts(table: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
+    """A table whose factors and items have texts in place of files."""
+    out = dict(table.document())
+    if isinstance(out.get("factor"), dict):
+        factors = table.table("factor")
+        out["factor"] = {
+            name: _levels(factors.table(name), folder, check)
+            if isinstance(factor, dict) and TEXTS in factor
+            else factor
+            for name, factor in out["factor"].items()
+        }
+    if isinstance(out.get("item"), list) and all(isinstance(item, dict) for item in out["item"]):
+        out["item"] = [_columns(item, folder, check) for item in table.tables("item")]
+    return out
+
+
+def _levels(factor: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
+    factor.check_keys(TEXTS, "levels")
+    if "levels" in factor:
+        raise factor.error("A factor has either levels, or texts in files.", TEXTS)
+    with factor.place_errors(TEXTS):
+        return {"levels": read_texts(folder / factor.text(TEXTS), check)}
+
+
+def _columns(item: TomlTable, folder: Path, check: Check) -> dict[str, Any]:
+    out = dict(item.document())
+    for column, value in out.items():
+        if isinstance(value, dict):
+            cell = item.table(column)
+            cell.check_keys(FILE)
+            with cell.place_errors(FILE):
+                out[column] = read_text_file(folder / cell.text(FILE), check)
+    return out
+
+
+MAX_BYTES = 256 * 1024
+"""Largest file of interventions."""
+
+
+@cache
+def builtin() -> Mapping[str, Variant]:
+    """Interventions that come with FaceValue, by name."""
+    data = files("facevalue.prompts").joinpath("interventions.toml").read_bytes()
+    return {variant.name: variant for variant in parse_interventions(data, "interventions.toml")}
+
+
+def find_variants(choices: Sequence[str | Variant]) -> tuple[Variant, ...]:
+    """Look interventions up, each by name or as a TOML file with one or several; a variant stands for itself.
+
+    Examples
+    --------
+    >>> [variant.title for variant in find_variants(["no-image"])]
+    ['No picture']
+    """
+    variants: list[Variant] = []
+    for choice in choices:
+        if isinstance(choice, Variant):
+            variants.append(choice)
+        elif choice.endswith(".toml"):
+            variants += parse_interventions(read_file(Path(choice), MAX_BYTES, "interventions"), choice)
+        elif choice in builtin():
+            variants.append(builtin()[choice])
+        else:
+            raise UnknownNameError("intervention", choice, [*builtin(), "FILE.toml"])
+    return check_distinct(variants)
+
+
+def parse_interventions(data: bytes, name: str) -> tuple[Variant, ...]:
+    """Understand the bytes of a file of interventions, called `name` in errors."""
+    document = to_toml(data, name, MAX_BYTES)
+    top = TomlTable(name, lines_of(to_text(data, name)), (), document)
+    for key in document:
+        if key != "intervention":
+            with top.place_errors(key):
+                raise UnknownNameError("table", key, ["intervention"])
+    if not isinstance(document.get("intervention"), list) or not document["intervention"]:
+        raise DataError(f"{name} has no intervention: begin each with a line [[intervention]].")
+    with top.place_errors():
+        return check_distinct(variant_of(table) for table in top.tables("intervention"))
+
+
+def declared_variants(table: TomlTable) -> tuple[Variant, ...]:
+    """The variants of a study's file: `[variant.NAME]` each."""
+    with table.place_errors():
+        return check_distinct(variant_of(table.table(name), name) for name in table)
+
+
+def interventions_of(options: Mapping[str, OptionValue]) -> tuple[Variant, ...]:
+    """The interventions among the settings that a run keeps; none where there are none."""
+    texts = options.get(INTERVENTIONS, [])
+    return restore_variants(texts) if isinstance(texts, list) else ()
+
+
+def restore_variants(texts: Iterable[str]) -> tuple[Variant, ...]:
+    """Build interventions again from what `Variant.text` wrote down.
+
+    Examples
+    --------
+    >>> variant = Variant("judge", before="Act as a judge.")
+    >>> restore_variants([variant.text()]) == (variant,)
+    True
+    """
+    variants = []
+    for text in texts:
+        try:
+            table = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"A stored intervention cannot be read: {error}.") from error
+        if not isinstance(table, dict):
+            raise DataError("A stored intervention is not a table.")
+        variants.append(variant_of(TomlTable("the stored interventions", {}, (), table)))
+    return check_distinct(variants)
+
+
+def variant_of(table: TomlTable, name: str | None = None) -> Variant:
+    """A variant from its table, which states its name unless that is in the table's own."""
+    table.check_keys(*(key for key in KEYS if name is None or key != "name"))
+    with table.place_errors():
+        return Variant(
+            table.text("name") if name is None else name,
+            title=table.text("title", ""),
+            picture=table.text("picture", "keep"),
+            before=table.text("before", ""),
+            after=table.text("after", ""),
+            system=table.text("system", ""),
+            turns=_turns(table),
+            cipher=table.flag("cipher", default=False),
+            caption=table.text("caption", ""),
+            prompt=table.text("prompt", ""),
+            options=table.texts("options") if "options" in table else {},
+            tasks=table.names("tasks", ()),
+            where=table.key_place(),
+        )
+
+
+def _turns(table: TomlTable) -> tuple[tuple[str, str], ...]:
+    turns = table.document().get("turns", [])
+    if not isinstance(turns, list):
+        raise table.error('\'turns\' are a list: [["user", "..."], ["assistant", "..."]].', "turns")
+    for turn in turns:
+        if not isinstance(turn, list) or len(turn) != 2 or not all(isinstance(text, str) for text in turn):
+            raise table.error('Each turn is a role and a text: ["user", "..."].', "turns")
+    return tuple((role, text) for role, text in turns)

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from facevalue.errors import DataError, ModelError
-from facevalue.models._chat import ServerReply, refused_by_words
-from facevalue.models._fallback import exact, response_of
+from facevalue.models._chat import ServerReply, exact, refused_by_words, response_of
 from facevalue.models.base import Capabilities
 from facevalue.models.inspect.providers import AskedModel, is_asked_for
 from facevalue.records.base import Fact, Key, Record, RecordedReply, asker_of, content_of

@@ -9,7 +9,7 @@ import polars as pl
 from facevalue.design.design import Design
 from facevalue.errors import FaceValueError
 from facevalue.protocol import Study
-from facevalue.protocol.examples import Compared, QuotedQuestions
+from facevalue.protocol.contents import Compared, QuotedQuestions
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page
 from facevalue.report.blocks.content import smaller

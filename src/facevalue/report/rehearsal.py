@@ -15,7 +15,7 @@ from facevalue.models.base import Capabilities
 from facevalue.models.sim import SimModel
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.toml_tables import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.report.collect import report
 from facevalue.runs.runner import run

@@ -12,8 +12,8 @@ from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
 from facevalue.protocol import Study
-from facevalue.protocol.examples import Compared, Quoted, Wanted, WidestSets
-from facevalue.protocol.examples import Gallery as Declared
+from facevalue.protocol.contents import Compared, Quoted, Wanted, WidestSets
+from facevalue.protocol.contents import Gallery as Declared
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Page

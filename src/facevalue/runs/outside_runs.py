@@ -12,7 +12,7 @@ from facevalue.design import Order
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.protocol.settings import defaults
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.toml_tables import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.records.base import Fact, Record, StudyAsked
 from facevalue.records.batches import FORMS, CustomId, RequestForm

@@ -9,7 +9,7 @@ from pathlib import Path
 from facevalue.errors import SettingError
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_options, check_shown
 from facevalue.runs.plan import plan

@@ -21,7 +21,7 @@ from facevalue.places import run_of
 from facevalue.printable import printable
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.toml_tables import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audits.folder import check_one_run
 from facevalue.runs.judgments import stored_judge

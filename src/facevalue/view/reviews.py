@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from facevalue.annotations.review_cards import is_check
-from facevalue.annotations.review_page import ReviewPage, review_page
+from facevalue.annotations.review_cards import ReviewPage, is_check, review_page
 from facevalue.errors import DataError, FaceValueError, SettingError
 from facevalue.printable import shell_command, short
 from facevalue.report.collect import found_statements

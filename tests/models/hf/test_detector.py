@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 
 from facevalue.errors import DependencyError, ModelError, UnknownNameError
-from facevalue.models.detectors import Detector, load_detector
+from facevalue.models.classifiers import Detector, load_detector
 from tests.models.hf.tiny import picture
 from tests.models.hf.tiny_detector import tf, torch, write
 

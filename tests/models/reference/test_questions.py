@@ -19,7 +19,7 @@ from scipy.stats import norm
 from facevalue.models.reference.adapter import REFUSAL
 from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.stimuli.drawings.people import GENDERS, LOOKS, drawable
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.vignette.options import POSITIONS

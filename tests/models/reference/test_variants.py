@@ -12,7 +12,7 @@ from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel, folder_of
 from facevalue.prompts import ORDERINGS
 from facevalue.protocol.asks import phrase_options
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Question, Request, Sampling, Stimulus

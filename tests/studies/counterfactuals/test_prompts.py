@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from facevalue.protocol.variant_files import builtin
+from facevalue.protocol.toml_tables import builtin
 from facevalue.studies.counterfactuals.parsing import PromptBuilder
 from facevalue.studies.counterfactuals.settings import FURTHER, MAIN, RATINGS, TITLES
 from facevalue.types import Question

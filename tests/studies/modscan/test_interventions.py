@@ -21,7 +21,7 @@ from facevalue.measures.definitions import rows_of
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.kept_answers import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report import collect
 from facevalue.studies.modscan.aggregate import asked_blocks

@@ -10,8 +10,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from facevalue.annotations.corpus_files import Passed, corpus_kind, corpus_texts
-from facevalue.annotations.corpus_terms import CorpusCounts, builtin, read_terms
+from facevalue.annotations.corpus_files import CorpusCounts, Passed, builtin, corpus_kind, corpus_texts, read_terms
 from facevalue.cli.actions.schema import Row
 from facevalue.cli.output import Document, Output
 from facevalue.errors import DataError

@@ -18,7 +18,7 @@ from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
-from facevalue.models.detectors import load_detector
+from facevalue.models.classifiers import load_detector
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.makings.data_statement import FILE, ListFile, Rights, data_statement
 from facevalue.runs.makings.made_list import stated_before, to_file, write_made_statement

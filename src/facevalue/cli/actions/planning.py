@@ -16,7 +16,7 @@ from facevalue.printable import join_names
 from facevalue.protocol.offers import PrintedPlan
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import LeftOut
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_pictures
 from facevalue.runs.own_pictures.manifest_check import warning_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from facevalue.errors import DataError, ModelError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, replace_response, undecided_reason
+from facevalue.models._chat import MOST_UNSEEN, replace_response, undecided_reason
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, ModelOptions, by_stimulus
 from facevalue.models.hf.calls import is_device_failure

@@ -18,7 +18,7 @@ import PIL.Image
 
 from facevalue.errors import DataError, ModelError, UnknownNameError
 from facevalue.hashing import combined_hash, conditions_hash, question_hash, stimulus_hash
-from facevalue.models._fallback import MOST_UNSEEN, replace_response, undecided_reason
+from facevalue.models._chat import MOST_UNSEEN, replace_response, undecided_reason
 from facevalue.models._pictures import picture
 from facevalue.models.base import Capabilities, by_stimulus
 from facevalue.models.hf.constraints import ConstrainedReader

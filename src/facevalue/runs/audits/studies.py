@@ -17,8 +17,7 @@ from facevalue.places import is_study_file, is_url
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.settings import to_setting_type
 from facevalue.protocol.study import LeftOut, Study
-from facevalue.protocol.toml_tables import TomlTable
-from facevalue.protocol.variant_files import find_variants
+from facevalue.protocol.toml_tables import TomlTable, find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audits.folder import run_name
 from facevalue.runs.checks import check_options, check_pictures, check_shown

@@ -14,10 +14,10 @@ from facevalue.generators.base import NULL_EDIT
 from facevalue.inspection.quantities import BY_NAME, QUANTITIES
 from facevalue.measures.group_shares import group_shares
 from facevalue.measures.intervals import describe_method
-from facevalue.protocol.edits import ATTEMPT
 from facevalue.protocol.inspected_pictures import LOOKED_FOR
 from facevalue.protocol.making import IMAGE, PATH
 from facevalue.protocol.picture_checks import ACCEPTED, LOOKALIKES, OF_SOURCE, REASONS, SHUT, SPARE, UNSEEN, PictureRule
+from facevalue.protocol.sources import ATTEMPT
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, image_files

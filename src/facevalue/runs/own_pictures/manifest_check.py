@@ -16,7 +16,7 @@ import polars as pl
 from facevalue.csv_text import csv_bytes
 from facevalue.design import Block
 from facevalue.errors import DataError, FaceValueError
-from facevalue.models.detectors import Detector
+from facevalue.models.classifiers import Detector
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sources import own_manifest
 from facevalue.protocol.study import LeftOut, Study

@@ -11,8 +11,16 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotations.review_answers import RATER, packet_of, read_answers, read_saved, saved_document
-from facevalue.annotations.review_cards import CardQuestion, Packet, ReviewCard, check_size, item_id
-from facevalue.annotations.review_page import read_packet, write_packet, write_page
+from facevalue.annotations.review_cards import (
+    CardQuestion,
+    Packet,
+    ReviewCard,
+    check_size,
+    item_id,
+    read_packet,
+    write_packet,
+    write_page,
+)
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.measures.rater_agreement import THRESHOLD, all_agreements, as_rater, drawn_by_score, fleiss_kappa
 from facevalue.measures.uncertainty import Estimates

@@ -16,11 +16,20 @@ from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.estimates import complete_columns, stack_estimates
 from facevalue.parquet import read_table
 from facevalue.places import MAKING_FOLDER
-from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE
+from facevalue.protocol.making import (
+    EDITED,
+    IMAGE,
+    MADE,
+    PATH,
+    PROMPT,
+    SOURCE,
+    USUAL,
+    PictureQuestion,
+    PictureQuestions,
+)
+from facevalue.protocol.making import SHOWN as SHOWN_QUESTION
 from facevalue.protocol.making_study import MADE_FOR, MAKING, picture_plan
-from facevalue.protocol.people_look import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
-from facevalue.protocol.picture_questions import EDITED, MADE, USUAL, PictureQuestion, PictureQuestions
-from facevalue.protocol.picture_questions import SHOWN as SHOWN_QUESTION
+from facevalue.protocol.page import AGREEMENT, FACTOR, FINE, PRINTED, QUESTION, SHOWN, TICKED
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.reviews.outcomes import RATINGS_FOLDER, read_kept
 from facevalue.runs.reviews.rated_pictures import (

@@ -12,8 +12,7 @@ from facevalue.annotations.review_cards import CardQuestion, ReviewCard, item_id
 from facevalue.measures.group_shares import group_shares
 from facevalue.measures.intervals import IntervalKind, split_method
 from facevalue.measures.rater_agreement import cohen_kappa, krippendorff_alpha
-from facevalue.protocol.making import IMAGE, PATH, PROMPT
-from facevalue.protocol.picture_questions import PairedPictures, PictureQuestions
+from facevalue.protocol.making import IMAGE, PATH, PROMPT, PairedPictures, PictureQuestions
 
 # Pairs of pictures that were made, before people: can they tell which one shows whom?
 

@@ -20,7 +20,7 @@ from facevalue.models.cached_tokens import COUNTS
 from facevalue.parquet import read_table_of
 from facevalue.printable import first_line
 from facevalue.protocol.study import Study
-from facevalue.protocol.variant_files import interventions_of
+from facevalue.protocol.toml_tables import interventions_of
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.checks import check_limits
 from facevalue.runs.open_requests import OpenRequests, missing_reasons

@@ -11,7 +11,9 @@ from itertools import product
 import polars as pl
 
 from facevalue.prompts.phrases import with_article
-from facevalue.protocol.edits import (
+from facevalue.protocol.making import Making, PicturePlan
+from facevalue.protocol.settings import Options, Setting, chosen, names, whole
+from facevalue.protocol.sources import (
     ATTEMPT,
     DRAWS,
     EDIT,
@@ -24,8 +26,6 @@ from facevalue.protocol.edits import (
     null_edit,
     with_edits,
 )
-from facevalue.protocol.making import Making, PicturePlan
-from facevalue.protocol.settings import Options, Setting, chosen, names, whole
 from facevalue.stimuli.counterfactual_datasets import ATTRIBUTES, SOCIAL_SUBSETS
 from facevalue.stimuli.drawings.workers import PHYSICAL, DrawnImages, TableDrawings
 from facevalue.stimuli.manifest_rows import Column

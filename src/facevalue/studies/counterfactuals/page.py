@@ -6,8 +6,7 @@ from typing import Any
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
 from facevalue.protocol.cards import ONE_WORDING, StatedCard
-from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
-from facevalue.protocol.examples import WidestSets
+from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph, WidestSets
 from facevalue.protocol.facets import DESCRIPTION, DISFAVOURS, FAVOURS, NEITHER, Direction, Facet, Kinds
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import ALPHA, Estimate

@@ -252,7 +252,7 @@ def _with_verdicts(options: Mapping[str, OptionValue], table: "pl.DataFrame", pl
 
 
 def _page(study: "Study", verdicts: PictureVerdicts | None) -> "Page":
-    from facevalue.protocol.people_look import with_people  # noqa: PLC0415 - a page's parts take their time
+    from facevalue.protocol.page import with_people  # noqa: PLC0415 - a page's parts take their time
 
     assert study.page is not None
     return with_people(page_of_checks(study.page(), verdicts))

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from facevalue.errors import DataError
-from facevalue.protocol.edits import SEED, in_form
-from facevalue.protocol.making import Making, PicturePlan
-from facevalue.protocol.picture_questions import PictureQuestions
+from facevalue.protocol.making import Making, PicturePlan, PictureQuestions
 from facevalue.protocol.settings import Setting, chosen, names, whole
+from facevalue.protocol.sources import SEED, in_form
 from facevalue.studies.modscan.pictures import drawn_scenes
 from facevalue.studies.modscan.settings import instances, read
 from facevalue.types import OptionValue

@@ -11,8 +11,7 @@ from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard
-from facevalue.protocol.contents import Entry, Ledger, Made
-from facevalue.protocol.examples import Wanted, at_levels_of
+from facevalue.protocol.contents import Entry, Ledger, Made, Wanted, at_levels_of
 from facevalue.protocol.facets import IMPLICIT, ONE_PERSON, STEREOTYPE, TWO_PEOPLE, Facet, Kinds
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate

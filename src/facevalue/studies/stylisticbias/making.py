@@ -12,10 +12,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.generators.base import NULL_EDIT
-from facevalue.protocol.edits import EDIT, EXISTING, SEED, existing, in_form, null_edit, with_edits
-from facevalue.protocol.making import Making, PicturePlan
-from facevalue.protocol.picture_questions import PictureQuestions
+from facevalue.protocol.making import Making, PicturePlan, PictureQuestions
 from facevalue.protocol.settings import Options, Setting, chosen, face_counts, names, whole
+from facevalue.protocol.sources import EDIT, EXISTING, SEED, existing, in_form, null_edit, with_edits
 from facevalue.stimuli.drawings.portraits import CONTROL, change_and_framing
 from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
 from facevalue.stimuli.portraits import SKIN_TONES, Identity, svg

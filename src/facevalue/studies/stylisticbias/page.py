@@ -8,7 +8,7 @@ import polars as pl
 from facevalue.measures.caveats import add_caveat, counted_caveats
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING
-from facevalue.protocol.examples import Compared, Gallery
+from facevalue.protocol.contents import Compared, Gallery
 from facevalue.protocol.facets import FAVOURS, STEREOTYPE, Facet, Kinds
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.page import Findings, worded

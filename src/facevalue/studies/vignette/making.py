@@ -6,10 +6,9 @@ import polars as pl
 
 from facevalue.errors import DataError
 from facevalue.prompts.phrases import with_article
-from facevalue.protocol.edits import SEED, in_form
-from facevalue.protocol.making import Making, PicturePlan
-from facevalue.protocol.picture_questions import PictureQuestions
+from facevalue.protocol.making import Making, PicturePlan, PictureQuestions
 from facevalue.protocol.settings import Setting, whole
+from facevalue.protocol.sources import SEED, in_form
 from facevalue.stimuli.drawings.people import PEOPLE, left_out, picture_svg
 from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
 from facevalue.stimuli.noto.scenes import NOT_DRAWN

@@ -11,8 +11,7 @@ from facevalue.measures.caveats import add_caveat
 from facevalue.measures.verdicts import Verdict
 from facevalue.protocol import blocks as b
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, UnitsCard
-from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph
-from facevalue.protocol.examples import Wanted, at_levels_of
+from facevalue.protocol.contents import Entry, Ledger, Made, Paragraph, Wanted, at_levels_of
 from facevalue.protocol.facets import (
     DECISION,
     DISFAVOURS,

@@ -9,9 +9,9 @@ from functools import partial
 import polars as pl
 
 from facevalue.prompts.phrases import with_article
-from facevalue.protocol.edits import SEED, in_form
 from facevalue.protocol.making import Making, PicturePlan
 from facevalue.protocol.settings import Setting, chosen, names, whole
+from facevalue.protocol.sources import SEED, in_form
 from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings, worker_svg
 from facevalue.stimuli.manifest_rows import select_levels
 from facevalue.stimuli.noto.artwork import TONES

@@ -11,8 +11,7 @@ from facevalue.measures.rater_agreement import FLAG, RATERS
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
-from facevalue.protocol.contents import Made, Paragraph
-from facevalue.protocol.examples import Quoted, QuotedQuestions, Wanted
+from facevalue.protocol.contents import Made, Paragraph, Quoted, QuotedQuestions, Wanted
 from facevalue.protocol.facets import DESCRIPTION, FAVOURS, IMPLICIT, NEITHER, STEREOTYPE, Direction, Facet, Kinds
 from facevalue.protocol.look import Look, Of
 from facevalue.protocol.lookup import Estimate
