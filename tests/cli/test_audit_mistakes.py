@@ -117,6 +117,13 @@ def test_no_run_begins_where_an_audit_is(half: Command) -> None:
     assert "is an audit: name another place for a run." in half("run", *ASKED, "--out", url).err
 
 
+def test_a_number_in_place_of_a_run_is_answered_by_what_to_give(facevalue: Command) -> None:
+    for command in (("audit", "--model", "sim/default", "--pilot"), ("plan", "stylisticbias", "--pilot"), ("report",)):
+        outcome = facevalue(*command, "40")
+        assert outcome.status == 1
+        assert outcome.err == "Error: There is no folder 40: give the folder or URL of a run or audit, not a number.\n"
+
+
 def test_a_folder_that_is_not_there_or_above_runs_is_named_with_what_is_meant(half: Command) -> None:
     assert half("profile", "audti").err == "Error: There is no folder audti. Did you mean 'audit'?\n"
     err = half("compare", "audit/runs", "audit").err

@@ -121,9 +121,9 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
             estimates=frame.with_columns(pl.lit(mde).alias("mde"), pl.lit(60, pl.UInt64).alias("clusters"))
         )
         steps[mde] = build_page(data).steps[0].text
-    assert steps[0.2] == "To see differences of 10 points, ask about 180 more faces for each comparison (60 now)."
-    assert steps[0.4] == "To see differences of 10 points, ask about 900 more faces for each comparison (60 now)."
-    assert steps[0.05] == "To see differences half as large, ask about 180 more faces for each comparison (60 now)."
+    assert steps[0.2] == "To see differences of 10 points, ask about 180 more people for each comparison (60 now)."
+    assert steps[0.4] == "To see differences of 10 points, ask about 900 more people for each comparison (60 now)."
+    assert steps[0.05] == "To see differences half as large, ask about 180 more people for each comparison (60 now)."
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
     [
         (60, Kind.PHOTOGRAPHS, "Enough to act on Cap (accessories)."),
         (60, Kind.ILLUSTRATED, "Enough to look for Cap (accessories) in photographs."),
-        (9, Kind.PHOTOGRAPHS, "Confirm Cap (accessories) first: 9 faces are too few to act on."),
+        (9, Kind.PHOTOGRAPHS, "Confirm Cap (accessories) first: 9 people are too few to act on."),
     ],
 )
 def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int, kind: Kind, step: str) -> None:
@@ -147,7 +147,7 @@ def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() ->
     clusters = pl.when(pl.col("variation") == "cap").then(60).otherwise(9).cast(pl.UInt64)
     page = build_page(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
     assert next(card.value for card in page.cards if card.name == page.page.units.name) == "9"
-    assert page.steps[0].text.startswith("Confirm Cap (accessories) first: 9 faces are too few to act on.")
+    assert page.steps[0].text.startswith("Confirm Cap (accessories) first: 9 people are too few to act on.")
 
 
 def test_a_question_and_its_pictures_are_shown_small_and_escaped() -> None:

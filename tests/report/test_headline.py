@@ -171,7 +171,7 @@ def test_an_audit_that_could_miss_strong_shifts_says_that_too_little_was_asked()
     verdict, sentence, _ = answer(frame)
     assert verdict is HeadlineKind.TOO_FEW
     assert sentence == (
-        "Too little was asked to tell: with 5 faces for each of 2 visual cues, even a difference of 27 points could "
+        "Too little was asked to tell: with 5 people for each of 2 visual cues, even a difference of 27 points could "
         "have been missed. The clearest hint, which may be chance: B (a), judged less favourably by 52 points [40, 63]."
     )
     assert "any difference could" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]

@@ -283,7 +283,7 @@ def test_a_cue_changes_sides_only_if_both_sides_are_significant() -> None:
         return page(made.data(estimates=frame)).text
 
     assert "formal / evening wear (fashion), by gender: depth" in reversed_cues(0.01)
-    assert "No cue shifts one group of faces significantly up" in reversed_cues(0.2)
+    assert "No cue shifts one group of people significantly up" in reversed_cues(0.2)
 
 
 def test_an_exact_run_with_drawn_replies_says_so() -> None:

@@ -1,8 +1,14 @@
+import re
+
 import polars as pl
 from rich.console import Console
 
+from facevalue import report
 from facevalue.report import summary
+from facevalue.report.blocks.view import page_view
+from facevalue.report.sections.headline import page_of
 from facevalue.studies.stylisticbias.measures import MEASURES
+from facevalue.view.estimates import EstimateRows
 from tests.report import made
 
 
@@ -52,6 +58,23 @@ def test_verdicts_families_and_margins() -> None:
     joined = " ".join(text.split())
     assert "If missing answers went one way: messy (hair style): −10.5 to +0.5 points." in joined
     assert "verdict" not in shown()
+
+
+def test_the_q_beside_a_verdict_is_the_one_that_it_follows_from() -> None:
+    """In its own family a row may have q .040, and yet nothing is found among all that the page tests."""
+    open_row = pl.col("verdict") == "inconclusive"
+    frame = made.judged(margin=None).with_columns(
+        q=pl.when(open_row).then(0.04).otherwise("q"), q_page=pl.when(open_row).then(0.21).otherwise("q")
+    )
+    row = next(line for line in printed(frame).splitlines() if "inconclusive" in line)
+    assert ".210" in row
+    assert ".040" not in row
+    html = report.render(made.data(estimates=frame))
+    assert "q = .210" in html
+    assert not re.search(r"\.040\b", html)
+    rows = EstimateRows(page_view(page_of("stylisticbias"), frame, MEASURES))
+    viewed = rows.rows(rows.by_clearness())
+    assert {row.text.p for row in viewed if row.verdict == "inconclusive" and row.p is not None} == {".210"}
 
 
 def test_equivalence_has_a_word_and_a_sign() -> None:

@@ -196,6 +196,16 @@ def test_what_differs_besides_the_pictures_is_said() -> None:
     assert differing_settings((first, run("b", roles="list.txt"))) == {}
 
 
+def test_of_a_model_its_name_version_and_sampling_are_listed_and_nothing_planted() -> None:
+    first, second = run("a", model="sim/default"), run("b", model="sim/strong")
+    for of_run, effect in ((first, 0.6), (second, 1.5)):
+        of_run.facts = replace(of_run.facts, model_settings={"effect": effect})
+    assert differing_settings((first, second)) == {"model": ["sim/default", "sim/strong"]}
+    for of_run, weights in ((first, "ab12"), (second, "cd34")):
+        of_run.facts = replace(of_run.facts, model=f"hf/{weights}", model_settings={"weights": weights})
+    assert list(differing_settings((first, second))) == ["model", "model's weights"]
+
+
 def test_where_the_same_pictures_lie_is_no_difference() -> None:
     first, second = (
         run(at, manifest=f"{at}/m.csv", root=f"/{at}", social=f"{at}/sets", exclude=f"{at}/checks") for at in "ab"

@@ -1,6 +1,7 @@
 """History of runs: which belong to it, what drifted, what changed at a date, and how often that is wrong."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ import facevalue as fv
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.planted_answers import PlantedCondition
 from facevalue.calibration.repetitions import calibration_of
+from facevalue.cli import main
 from facevalue.errors import RunError
 from facevalue.measures.caveats import MISSING_CAVEAT
 from facevalue.models import load
@@ -66,6 +68,19 @@ def test_runs_below_a_folder_are_put_in_the_order_of_their_dates(history: Trend)
     assert len(set(study.names)) == 4
     assert study.settings["model"] == list(MODELS)
     assert study.units.endswith("all runs were asked about.")
+
+
+def test_no_word_is_broken_at_eighty_columns(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", ["facevalue", "trend", str(folder)])
+    with pytest.raises(SystemExit):
+        main()
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    for word in ("Sunglasses", "Thick-rimmed", "stylisticbias"):
+        assert word in printed
 
 
 def test_a_change_of_the_model_is_a_step_at_its_date(history: Trend) -> None:

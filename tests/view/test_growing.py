@@ -3,10 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import facevalue as fv
 from facevalue.runs.stored_run import StoredRun
+from facevalue.store.manifest import read_manifest
+from facevalue.store.reader import scan_stored
+from facevalue.store.shards import write_shard
 from facevalue.view import open_runs
 from facevalue.view.documents import document, plain
 from facevalue.view.open_runs import OpenedRuns
@@ -35,6 +39,12 @@ def test_a_run_grows_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run["complete"] is False
     assert (run["progress"]["stored"], run["progress"]["total"], run["progress"]["errors"]) == (30, 48, 0)
     assert get("answers")["total"] == 30
+    facts = read_manifest(tmp_path / "run")
+    rows = scan_stored(tmp_path / "run", timed=True).collect()
+    failed, again = rows.head(4).with_columns(status=pl.lit("error").cast(rows.schema["status"])), rows.head(3)
+    write_shard(tmp_path / "run", 90, pl.concat([failed, again]), facts.id)
+    (run,) = get("head")["runs"]
+    assert (run["progress"]["stored"], run["progress"]["errors"]) == (30, 0), "each request is counted once"
     lead = get("lead")
     assert lead["provisional"] is True
     assert "provisional" in lead["cautions"][0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import click
+from rich.measure import measure_renderables
 from rich.table import Table as RichTable
 
 from facevalue import __version__
@@ -31,8 +32,16 @@ def rich_table(table: OfferedTable) -> RichTable:
     if not table.boxed:
         rendered.box, rendered.pad_edge, rendered.padding = None, False, (0, 1, 0, 0)
         rendered.title_justify = rendered.caption_justify = "left"
+    from facevalue.terminal import terminal  # noqa: PLC0415 - help needs nothing of it
+
+    console, count = terminal(), len(table.columns)
+    columns = zip(table.columns, *table.rows, strict=True)
+    room = console.width - (3 * count + 1 if table.boxed else count - 1)
+    sizes = [measure_renderables(console, console.options, cells) for cells in columns]
+    limited = ([max(size.minimum, min(size.maximum, most)) for size in sizes] for most in range(room, 0, -1))
+    widths = next((widths for widths in limited if sum(widths) <= room), [None] * count)  # no word is broken
     for i, name in enumerate(table.columns):  # nothing is cut: what is too long goes on below
-        rendered.add_column(name, justify="right" if i else "left", overflow="fold")
+        rendered.add_column(name, justify="right" if i else "left", overflow="fold", width=widths[i])
     for row in table.rows:
         rendered.add_row(*row)
     return rendered

@@ -82,6 +82,11 @@ class Estimate:
         return self.low is not None and self.high is not None
 
     @property
+    def verdict_q(self) -> float | None:
+        """The q that its verdict follows from: that of the page; of its family alone where no page judged it."""
+        return self.q if self.q_page is None else self.q_page
+
+    @property
     def method_words(self) -> str:
         """Method of its interval, or the reason why there is none, in words; empty where nobody knows."""
         return describe_method(self.method, self.detail)

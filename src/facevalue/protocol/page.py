@@ -177,9 +177,9 @@ class Notes:
     unit: str = "Every number has its unit beside it; the measures are defined at the end of the page."
     intervals: str = (
         "All intervals are over the units that were sampled, named with each measure: answers about one of them belong "
-        "together. q-values are p-values adjusted for the number of tests in a family: Holm in families declared "
-        "before the run, Benjamini and Hochberg (share of false findings) in the others. The noise floor is the mean, "
-        "and the 95th percentile, of a measure where there is no effect."
+        "together. q-values are p-values adjusted for the number of tests in a family (Holm in families declared "
+        "before the run, Benjamini and Hochberg in the others) and for the other families of the page. The noise floor "
+        "is the mean, and the 95th percentile, of a measure where there is no effect."
     )
     limits: tuple[str, ...] = (
         "A difference says that the judgment moved with what differs in these pictures and these questions. It says "

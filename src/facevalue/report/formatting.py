@@ -213,9 +213,8 @@ def unit_of(measure: Measure) -> str:
     """
     if measure.unit not in SHARES:
         return measure.unit
-    return (
-        f"{measure.unit} (from 0 to 1; on this page in {'points of a hundred' if measure.is_distance else 'percent'})"
-    )
+    written = "points of a hundred" if measure.is_distance else "percent"
+    return f"{measure.unit} (from 0 to 1; on this page in {written})"
 
 
 def share_of_chance(value: float | None) -> str:
@@ -327,8 +326,8 @@ def detail(
     if at_page := page_interval(estimate, signed=signed):
         clauses.append(f"{at_page} at the page's level")
     clauses.append(f"n = {count(estimate.n)} in {count(estimate.clusters)} {unit_name}")
-    if estimate.q is not None:
-        clauses.append(f"q {chance_with_sign(estimate.q)}")
+    if estimate.verdict_q is not None:
+        clauses.append(f"q {chance_with_sign(estimate.verdict_q)}")
     elif estimate.p is not None:
         clauses.append(f"p {chance_with_sign(estimate.p)}")
     noise = floor or estimate

@@ -129,7 +129,7 @@ class Ranked:
                 *([Text(page_interval(e, signed=signed) or DASH, style="dim")] if page else []),
                 *([] if signed else [Text(_floor(e), style="dim")]),
                 Text(count(e.n), style="dim"),
-                Text(share_of_chance(e.q), style="dim"),
+                Text(share_of_chance(e.verdict_q), style="dim"),
                 *([self._verdict(e, style, words)] if self._numbers.judged else []),
                 *([Text(bar(e, reach, signed=signed))] if bars else []),
             ]
@@ -245,14 +245,11 @@ def summary(
         blocks += [Text(""), Ranked(top, numbers, signed, len(ranking.rows))]
     if left := len(rankings) - len(listed):
         blocks += [Text(""), Text(f"The clearest of the other {left} kinds, of which none is found, are on the page.")]
-    declared = _list_declared(numbers, view.measures)
-    if declared:
+    if declared := _list_declared(numbers, view.measures):
         blocks += [Text(""), *map(Text, declared)]
-    lines = change_lines(numbers, view.titles, measures)
-    if lines:
+    if lines := change_lines(numbers, view.titles, measures):
         blocks += [Text(""), Text("Changes by intervention", style="bold"), *map(Text, lines)]
-    notes = warnings(comparisons, exact=exact)
-    if notes:
+    if notes := warnings(comparisons, exact=exact):
         blocks += [Text(""), *(Text.assemble(("! ", "bold yellow"), note) for note in notes)]
     return Group(*blocks)
 

@@ -185,7 +185,7 @@ class EstimateRows:
         view = self.view
         levels = {**({} if change is None else {INTERVENTION: change}), **e.labels}
         labels = {name: LevelTitle(level, view.title(name, level, e)) for name, level in levels.items()}
-        chance = share_of_chance(e.p if e.q is None else e.q)
+        chance = share_of_chance(e.p if e.verdict_q is None else e.verdict_q)
         title = view.measure_title(e)
         return ViewedEstimate(
             key, e.measure, f"{title}: {label_of(e, view.titles)}" if e.cell_versus(None).labels else title, labels,

@@ -29,7 +29,7 @@ from facevalue.runs.joined_runs import names_for_people
 from facevalue.runs.reply_counts import reply_text
 from facevalue.runs.storage.in_place import describe_unchecked
 from facevalue.runs.stored_run import StoredRun, first_valid
-from facevalue.store.reader import collected, scan_stored
+from facevalue.store.reader import collected, distinct, scan_stored
 from facevalue.store.shards import shard_paths
 from facevalue.types import Status
 from facevalue.view.answer_index import AnswerIndex, index_of
@@ -162,7 +162,7 @@ def _progress(state: RunState) -> RunProgress:
         return RunProgress(0, total, 0, None, None, ())
     failed = pl.col("status") == Status.ERROR.value
     latest = pl.col("at").max()
-    rows = scan_stored(run.folder, timed=True, columns=_PROGRESS).select(_PROGRESS)
+    rows = distinct(scan_stored(run.folder, timed=True, columns=_PROGRESS).select(_PROGRESS))
     counted = rows.select(
         replies=(~failed).sum(),
         errors=failed.sum(),

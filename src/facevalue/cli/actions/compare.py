@@ -255,7 +255,9 @@ def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> It
         yield Text(sentence)
     for study, settings in comparison.settings.items():
         if settings and len(comparison.names[study]) > 1:
-            yield rich_table(_settings_table(study, comparison))
+            title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
+            rows = [(name, *values) for name, values in shown_settings(settings).items()]
+            yield rich_table(Shown(title, ("setting", *comparison.names[study]), rows, boxed=False))
     for pair in comparison.pairs:
         if len(comparison.pairs) > 1:
             yield Text(f"\n{pair.study}: {pair.second} minus {pair.first}", style="bold underline")
@@ -287,13 +289,6 @@ def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:
             (f"{shorten_text(flip.first, _SHORT)} → {shorten_text(flip.second, _SHORT)}", "bold"),
         )
         yield Text(f"    {shorten_text(flip.asked, _LINE)}", style="dim")
-
-
-def _settings_table(study: str, comparison: RunComparison) -> Shown:
-    """Table of the settings that differ between the runs of a study."""
-    rows = [(name, *values) for name, values in shown_settings(comparison.settings[study]).items()]
-    title = f"Settings that differ{f' ({study})' if len(comparison.settings) > 1 else ''}"
-    return Shown(title, ("setting", *comparison.names[study]), rows, boxed=False)
 
 
 def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[RenderableType]:
@@ -404,8 +399,7 @@ def _by_cell(cells: pl.DataFrame, agreement: RunAgreement) -> Table:
         for name, labels in columns.items()
         if labels
     )
-    heading_who = declared.person_labels[-1] if declared.person_labels else ", ".join(who_labels)
-    heading_who = heading_who.replace("_", " ")
+    heading_who = (declared.person_labels[-1] if declared.person_labels else ", ".join(who_labels)).replace("_", " ")
     heads = [(heading_who, "who"), *([("asked", "asked")] if question_labels else [])]
     levels = cells[facet].unique(maintain_order=True).to_list() if facet else []
     side_by_side = 0 < len(levels) <= _COLUMNS

@@ -135,7 +135,7 @@ def lines(view: View, title: str, heads: tuple[str, ...], pairs: Sequence[tuple[
                 count(e.n),
                 count(e.clusters),
                 share_of_chance(e.p),
-                share_of_chance(e.q),
+                share_of_chance(e.verdict_q),
                 floor,
                 e.method_words or DASH,
                 add_caveat(e.verdict or DASH, e.caveat),

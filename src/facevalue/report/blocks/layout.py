@@ -218,7 +218,7 @@ def _word_row(block: blocks.WordLists, view: View, e: Estimate, sentences: Sente
         TableCell(view.interval(e)),
         TableCell(count(e.n)),
         TableCell(DASH if rank is None else count(rank.n)),
-        TableCell(share_of_chance(e.q)),
+        TableCell(share_of_chance(e.verdict_q)),
         TableCell(word or DASH, icon=icon),
         quote,
     )

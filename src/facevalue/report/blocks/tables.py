@@ -27,7 +27,7 @@ from facevalue.report.blocks.content import (
 )
 from facevalue.report.blocks.intervals import numbers, said_verdict
 from facevalue.report.blocks.view import MOST, TITLED, View
-from facevalue.report.formatting import DASH, MINUS, NOT_MEASURABLE, count, group_key, number, share_of_chance
+from facevalue.report.formatting import DASH, MINUS, NOT_MEASURABLE, chance_with_sign, count, group_key, number
 
 # Heat maps, and compact grids of very many cells.
 
@@ -112,8 +112,8 @@ def _heat_cell(view: View, e: Estimate | None) -> HeatCell:
     if e.value is None:
         return HeatCell(DASH, "none", NOT_MEASURABLE, None, e)
     classes = [shade_of_shift(e.value)]
-    if e.q is not None:
-        classes.append("unsure" if not view.found(e) else "unless" if e.caveat else "sure" if e.q < 0.001 else "")
+    if (q := e.verdict_q) is not None:
+        classes.append("unsure" if not view.found(e) else "unless" if e.caveat else "sure" if q < 0.001 else "")
     elif e.verdict is not None and not view.found(e):
         classes.append("unsure")
     return HeatCell(view.value(e, bare=True), " ".join(filter(None, classes)), view.detail(e, brief=True), e.value, e)
@@ -312,8 +312,7 @@ def _title_of(row: Row, test: Row | None, *, log: bool) -> str:
         clauses.append(f"log odds {number(_float(test['value']), 'log odds', signed=True)}")
     q = None if test is None else _float(test.get("q_page"))
     if q is not None:
-        chance = share_of_chance(q)
-        clauses.append(f"q {chance}" if chance.startswith("<") else f"q = {chance}")
+        clauses.append(f"q {chance_with_sign(q)}")
     clauses.append(f"n = {row['n']}")
     reason = None if test is None else test.get("why")
     return add_caveat(", ".join(clauses), caveat_of(str(reason or "")))

@@ -388,7 +388,7 @@ _NUMBERS: dict[str, Callable[[View, Estimate], str | None]] = {
     "value": _with_interval,
     "interval": lambda view, e: formatting.interval(e, signed=view.is_signed(e)) or "(no interval)",
     "number": lambda view, e: view.value(e),
-    "q": lambda _, e: None if e.q is None else formatting.share_of_chance(e.q),
+    "q": lambda _, e: None if e.verdict_q is None else formatting.share_of_chance(e.verdict_q),
     "floor": _floor,
     "bounds": lambda view, e: formatting.worst_case(e, signed=view.is_signed(e)),
     "measure": lambda view, e: view.measure_title(e),

@@ -64,7 +64,7 @@ def change_lines(numbers: EstimateIndex, titles: Titles, measures: Sequence[Meas
         for e in changes[:limit]:
             definition = definition_of(definitions, e.measure, e["score"])
             title = definition.title if definition else e.measure
-            out.append(f"  {title}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.q)}")
+            out.append(f"  {title}, {label_of(e, titles)}: {_value(e)}, q {share_of_chance(e.verdict_q)}")
     return out
 
 
@@ -73,9 +73,7 @@ def _clearness(e: Estimate) -> float:
 
 
 def _value(e: Estimate) -> str:
-    if e.value is None:
-        return "not measurable"
-    return " ".join(_change_texts(e))
+    return "not measurable" if e.value is None else " ".join(_change_texts(e))
 
 
 def _change_texts(e: Estimate) -> tuple[str, str]:
@@ -192,8 +190,9 @@ class _RowMaker:
         return ChangeRow(
             measure.title if measure else e.measure, label_of(e, self._titles),
             self._pair(self._numbers.companion(e.measure, replace(level, model=self._base)), measure),
-            self._pair(self._numbers.companion(e.measure, level), measure), _change_texts(e), share_of_chance(e.q),
-            (DASH, "") if missing is None else _change_texts(missing), self._numbers.is_found(e),
+            self._pair(self._numbers.companion(e.measure, level), measure), _change_texts(e),
+            share_of_chance(e.verdict_q), (DASH, "") if missing is None else _change_texts(missing),
+            self._numbers.is_found(e),
         )  # fmt: skip
 
     def _pair(self, e: Estimate | None, measure: Measure | None) -> tuple[str, str]:

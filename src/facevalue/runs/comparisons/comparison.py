@@ -194,8 +194,8 @@ def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
             yield name.replace("_", " "), value
         if "seeds" not in run.study.options:
             yield "seeds", list(facts.seeds)
-    for name, setting in facts.model_settings.items():
-        yield f"model's {name}", setting
+    if not facts.model.startswith("sim/"):  # whose name says all that is planted
+        yield from ((f"model's {name}", setting) for name, setting in facts.model_settings.items() if name != "model")
 
 
 FIRST: Final = "first"

@@ -79,18 +79,13 @@ def digits_of(agreement: "RunAgreement", row: Mapping[str, Any]) -> int:
     return 1 if apart >= _COARSE else 3
 
 
-def unit_of(measure: "Measure") -> str:
-    """Unit of differences in a measure, for people."""
-    return _UNITS.get(measure.unit, measure.unit)
-
-
 _UNITS = {"%": "percentage points", "pp": "percentage points", "points": "scale points", "1": ""}
 
 
 def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
     """The size of a difference with its unit: points of a hundred where a share is measured."""
     is_share = measure.unit in SHARES
-    size, unit = (100 * value, "points") if is_share else (value, unit_of(measure))
+    size, unit = (100 * value, "points") if is_share else (value, _UNITS.get(measure.unit, measure.unit))
     text = f"{size:g}" if digits is None else f"{size:.{max(digits - 2 * is_share, 0)}f}"
     return f"{text} {unit}".strip()
 

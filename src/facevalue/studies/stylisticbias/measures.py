@@ -5,7 +5,7 @@ from facevalue.measures.definitions import UNANSWERED, WITHOUT_NOISE, Definition
 PAPER = "StylisticBias (Kolli et al.)"
 OURS = "FaceValue"
 UNIT = "identity"
-"""Unit that StylisticBias samples: faces. All its intervals go over them."""
+"""Unit that StylisticBias samples: people, a face each. All its intervals go over them."""
 
 LABELS = ("attribute", "variation", "category", "scenario", "dimension", "group", "other_group")
 """Labels that estimates are broken down by; `category` is of scenarios, `other_group` whom a group is compared with."""
@@ -70,7 +70,7 @@ REVERSAL = define(
     "probability", f"{OURS}; the property is from {PAPER}, section 5.2, Table 5", paired=True,
 )  # fmt: skip
 GAP = define(
-    "shift_gap", "Gap in SBS between groups of faces", "SBS of one group - SBS of the other", "probability",
+    "shift_gap", "Gap in SBS between groups of people", "SBS of one group - SBS of the other", "probability",
     f"{PAPER}, Tables 4 (Y-E), 5 and 6; Welch's comparison of faces: {OURS}", comparison=True, limits=(-2.0, 2.0),
 )  # fmt: skip
 VS = define(
