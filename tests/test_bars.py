@@ -213,7 +213,7 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 54.05,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 569,
+    all_modules: 562,
     all_lines: 146_344,
     largest_folder: 42,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does

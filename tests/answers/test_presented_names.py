@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from facevalue.answers import NA
 from facevalue.answers.forced_choice import parse
-from facevalue.answers.option_nouns import presented_as
+from facevalue.protocol.asks import presented_as
 from facevalue.types import Option
 
 NOUNS = ("image", "picture", "photo", "photograph", "person")

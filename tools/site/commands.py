@@ -8,7 +8,7 @@ import click
 
 from facevalue import studies
 from facevalue.cli.app import GROUPS, app
-from facevalue.cli.study_command import StudyGroup
+from facevalue.cli.params import StudyGroup
 from facevalue.protocol.settings import Setting
 from facevalue.studies.offers import making_of
 from facevalue.studies.registry import PUBLISHED

@@ -63,7 +63,7 @@ class TextClassifier(Protocol):
 
 def load_classifier(folder: Path) -> TextClassifier:
     """Load a text classifier that transformers knows from a folder on this machine."""
-    from facevalue.models.hf.text_classifier import HFTextClassifier  # noqa: PLC0415 - torch takes seconds to import
+    from facevalue.models.hf.classifiers import HFTextClassifier  # noqa: PLC0415 - torch takes seconds to import
 
     return HFTextClassifier(folder)
 
@@ -100,7 +100,7 @@ class Detector(Protocol):
 
 def load_detector(folder: Path) -> Detector:
     """Load a detector that transformers knows from a folder on this machine."""
-    from facevalue.models.hf.detector import HFDetector  # noqa: PLC0415 - torch takes seconds to import
+    from facevalue.models.hf.classifiers import HFDetector  # noqa: PLC0415 - torch takes seconds to import
 
     return HFDetector(folder)
 

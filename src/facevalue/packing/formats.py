@@ -14,7 +14,7 @@ import polars as pl
 
 from facevalue.measures.caveats import add_caveat, caveat_of
 from facevalue.measures.definitions import Measure, key_of, value_by_measure
-from facevalue.measures.impact import impact_ratios
+from facevalue.measures.group_spread import impact_ratios
 from facevalue.measures.intervals import describe_method
 from facevalue.measures.pairs import to_array
 from facevalue.packing.packed_runs import PackedRun, Row

@@ -14,11 +14,10 @@ from facevalue.models.hf import resumption  # noqa: E402
 from facevalue.models.hf.chat import Group, prepare  # noqa: E402
 from facevalue.models.hf.decoding import CopiedDecoding  # noqa: E402
 from facevalue.models.hf.engine import Engine, Wish  # noqa: E402
-from facevalue.models.hf.engine_requests import DrawnReply  # noqa: E402
 from facevalue.models.hf.loading import Loaded  # noqa: E402
 from facevalue.models.hf.reference_pass import gap, plain_logits  # noqa: E402
 from facevalue.models.hf.resumption import ModelState, Path  # noqa: E402
-from facevalue.models.hf.scoring import OptionScore  # noqa: E402
+from facevalue.models.hf.scoring import DrawnReply, OptionScore  # noqa: E402
 from facevalue.models.hf.trial import COPIES, STEPS, TREE  # noqa: E402
 
 OPTIONS = (Option("(a)", "competent", "favourable"), Option("(b)", "honest", "unfavourable"))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue.answers import parse
 from facevalue.errors import DataError, ModelError
-from facevalue.models.hf._reading import read, spellings_of
-from facevalue.models.hf.options import OPEN, OptionReader, tokenise_options
+from facevalue.models.hf.options import OPEN, OptionReader, read, spellings_of, tokenise_options
 from facevalue.models.hf.vocabulary import TokenVocabulary, split
 from facevalue.types import Option
 

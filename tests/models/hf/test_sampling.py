@@ -18,7 +18,7 @@ from tests.models.hf.test_scoring import A_AB, LETTERS, PICTURE, QUESTIONS, ask,
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf import _reading  # noqa: E402
+from facevalue.models.hf import options as reading  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.check import SelfCheck  # noqa: E402
 from facevalue.models.hf.constraints import ConstrainedReader  # noqa: E402
@@ -146,7 +146,7 @@ def said(engine: Any, monkeypatch: pytest.MonkeyPatch, *liked: dict[str, float])
 
 
 def begun(reply: Any, question: Question) -> int | None:
-    return _reading.read(reply.text, _reading.spellings_of(question.options), ended=True)
+    return reading.read(reply.text, reading.spellings_of(question.options), ended=True)
 
 
 @pytest.mark.parametrize("question", [ask("lazy"), ask("warm", A_AB)], ids=["letters", "A-AB"])

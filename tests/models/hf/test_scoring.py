@@ -15,8 +15,8 @@ from tests.models.hf import planted, tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf import _reading  # noqa: E402
 from facevalue.models.hf import engine as engines  # noqa: E402
+from facevalue.models.hf import options as reading  # noqa: E402
 from facevalue.models.hf.chat import prepare  # noqa: E402
 from facevalue.models.hf.decoding import PlainDecoding, SharedDecoding, mask_picture_tokens  # noqa: E402
 from facevalue.models.hf.packing import TokenBudget, attempt  # noqa: E402
@@ -59,7 +59,7 @@ def scores(engine: Any, questions: list[Question], sampling: Sampling) -> list[A
 
 def tried_out(engine: Any, question: Question, sampling: Sampling) -> tuple[list[float], float]:
     """Follow every reply that may still become an option, by plain forward passes; also what was not followed."""
-    loaded, spellings = engine.loaded, _reading.spellings_of(question.options)
+    loaded, spellings = engine.loaded, reading.spellings_of(question.options)
     (group,) = prepare(loaded, [PICTURE], [question])
     inputs = group.full(0)
     probs, left = [0.0] * len(question.options), 0.0
@@ -72,7 +72,7 @@ def tried_out(engine: Any, question: Question, sampling: Sampling) -> tuple[list
             longer, reached = [*reply, token], mass * float(shares[token])
             text = loaded.tokenizer.decode(longer, skip_special_tokens=True).split("\ufffd")[0]
             ended = token in loaded.stop_ids or len(longer) == sampling.max_tokens
-            verdict = _reading.read(text, spellings, ended=ended)
+            verdict = reading.read(text, spellings, ended=ended)
             if verdict is None:
                 continue
             if verdict >= 0:
@@ -148,7 +148,7 @@ def test_greedy_is_all_or_nothing_and_the_greedy_reply(llava: Path) -> None:
 def read(engine: Any, reply: Any, question: Question) -> int | None:
     """Read a reply when it is done."""
     text = engine.loaded.tokenizer.decode(reply.tokens, skip_special_tokens=True)
-    return _reading.read(text, _reading.spellings_of(question.options), ended=True)
+    return reading.read(text, reading.spellings_of(question.options), ended=True)
 
 
 def same(one: list[OptionScore], other: list[OptionScore]) -> None:

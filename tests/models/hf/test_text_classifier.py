@@ -12,7 +12,7 @@ from facevalue.annotations.model_scorers import load_scorer
 from facevalue.annotations.scoring import score_texts
 from facevalue.errors import ModelError, UnknownNameError
 from facevalue.models.classifiers import TextClassifier, load_classifier
-from facevalue.models.hf import text_classifier
+from facevalue.models.hf import classifiers
 from tests.annotations.test_scoring import pieces
 from tests.models.hf.tiny import tf, torch
 from tests.models.hf.tiny_classifier import TOXIC, write
@@ -68,7 +68,7 @@ def test_the_configuration_says_what_is_applied(tmp_path: Path) -> None:
 def test_scores_depend_neither_on_what_is_beside_a_text_nor_on_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
 ) -> None:
-    monkeypatch.setattr(text_classifier, "_STEP", 8)
+    monkeypatch.setattr(classifiers, "_STEP", 8)
     classifier = load_classifier(write(tmp_path, problem_type="multi_label_classification"))
     classifier._together = together  # type: ignore[attr-defined] # as on a GPU: padded, several at once
     texts = [f"{text} {'word ' * (number % 9)}" for number in range(12) for text in TEXTS]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.measures.impact import impact_ratios, shortfalls
+from facevalue.measures.group_spread import impact_ratios, shortfalls
 from facevalue.measures.noise_floors import share_beyond, spread_interval
 from facevalue.studies.vignette.identity_sets import (
     MOST_NULL_DRAWS,

@@ -17,7 +17,7 @@ import click
 
 from facevalue.cli.command import Printing
 from facevalue.cli.output import Document
-from facevalue.cli.study_command import StudyGroup
+from facevalue.cli.params import StudyGroup
 from facevalue.errors import UnknownNameError
 from facevalue.printable import printable
 

@@ -20,8 +20,8 @@ from facevalue.cli.params import (
     WITH,
     NumberWithin,
     RunPlace,
+    StudyGroup,
 )
-from facevalue.cli.study_command import StudyGroup
 
 
 def _run_options() -> tuple[click.Parameter, ...]:

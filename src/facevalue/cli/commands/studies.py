@@ -16,9 +16,9 @@ from facevalue.cli.params import (
     NumberWithin,
     PicturesPlace,
     RunPlace,
+    StudyGroup,
     StudyName,
 )
-from facevalue.cli.study_command import StudyGroup
 
 _FOR = click.Option(
     ["--for", "study"],

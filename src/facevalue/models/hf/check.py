@@ -11,10 +11,9 @@ from facevalue.errors import FaceValueError, ModelError, SelfCheckError
 from facevalue.models.hf.calls import is_memory
 from facevalue.models.hf.chat import Group
 from facevalue.models.hf.decoding import leaves, mask_picture_tokens
-from facevalue.models.hf.guided_generation import force_reply
 from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.processors import first_line
-from facevalue.models.hf.reference_pass import forward, plain_logits
+from facevalue.models.hf.reference_pass import force_reply, forward, plain_logits
 from facevalue.models.hf.scoring import Evidence
 from facevalue.models.hf.token_sampling import log_probabilities
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facevalue.errors import DataError, DependencyError, ModelError
-from facevalue.models.hf._reading import OPEN
-from facevalue.models.hf.options import NONE, OptionReader, OptionStep
+from facevalue.models.hf.options import NONE, OPEN, OptionReader, OptionStep
 from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.types import Option
 

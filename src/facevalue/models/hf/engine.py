@@ -15,7 +15,6 @@ from facevalue.models.hf.chat import BUSY, Group, prepare
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.constraints import ConstrainedReader, Constraint, Constraints
 from facevalue.models.hf.decoding import CopiedDecoding, Decoding, SharedDecoding, SpokenDecoding
-from facevalue.models.hf.engine_requests import DrawnReply, Failed, Job, PreparedPrompts, Wish
 from facevalue.models.hf.joint import Joint, JointUnit, Key, Room, joints
 from facevalue.models.hf.loading import Loaded, load_model
 from facevalue.models.hf.open_replies import Opening, OpenReplies
@@ -25,7 +24,19 @@ from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.prompts import Prompts
 from facevalue.models.hf.resumption import ModelState
 from facevalue.models.hf.sampling import Draw, Drawn, draw_pack
-from facevalue.models.hf.scoring import Evidence, Habits, OptionScore, ScoreJob, Tokens, score_pack
+from facevalue.models.hf.scoring import (
+    DrawnReply,
+    Evidence,
+    Failed,
+    Habits,
+    Job,
+    OptionScore,
+    PreparedPrompts,
+    ScoreJob,
+    Tokens,
+    Wish,
+    score_pack,
+)
 from facevalue.models.hf.trial import COPIES, STEPS, TREE, Trials
 from facevalue.models.hf.vocabulary import TokenVocabulary
 from facevalue.thinking import unsaid_tokens

@@ -11,10 +11,10 @@ from facevalue.models.hf.attending import SequenceDecoding, Sequences
 from facevalue.models.hf.chat import Group, after_pictures
 from facevalue.models.hf.check import Schedule, SelfCheck
 from facevalue.models.hf.continuous import BatchLimits, ContinuousBatch
-from facevalue.models.hf.engine_requests import DrawnReply, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.loading import Loaded
 from facevalue.models.hf.prefix import Prefix
 from facevalue.models.hf.sampling import Draw, Drawn
+from facevalue.models.hf.scoring import DrawnReply, Failed, PreparedPrompts, Wish
 from facevalue.models.hf.trial import TREE, Begin, Trials, Way
 
 SHORT = 32

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from facevalue.models.hf.calls import Rejected, calling
-from facevalue.models.hf.guided_generation import bare, forced_logits, settings
 from facevalue.models.hf.loading import Loaded, silence
-from facevalue.models.hf.reference_pass import gap
+from facevalue.models.hf.reference_pass import bare, forced_logits, gap, settings
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,7 +15,7 @@ import polars as pl
 import scipy
 
 from facevalue.measures.cluster_bootstrap import Array, only_values
-from facevalue.measures.impact import impact_ratios, shortfall_bounds, shortfalls
+from facevalue.measures.group_spread import impact_ratios, shortfall_bounds, shortfalls
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.missing_data_bounds import spread_bounds
 from facevalue.measures.noise_floors import null_floor, share_beyond, spread_interval
