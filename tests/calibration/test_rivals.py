@@ -165,7 +165,9 @@ def test_the_rival_of_shifts_in_forms_is_fishers_test_of_each_category_corrected
 def test_the_rival_of_forms_beside_choices_is_fishers_test_of_forms_and_people() -> None:
     _, p = rival_of("visbias", "implicit_explicit_divergence")
     assert set(p.select("group", "question").rows()) == {
-        (group, question) for group in ("female", "male") for question in ("education", "politics", "religion")
+        (group, question)
+        for group in ("female", "male")
+        for question in ("income", "education", "politics", "religion")
     }
     assert p["p_rival"].is_between(0, 1).all()
 

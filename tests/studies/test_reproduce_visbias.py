@@ -89,17 +89,23 @@ def test_what_the_scan_does_not_show_is_not_published(tmp_path: Path) -> None:
 def test_forms_beside_choices_are_matched_as_the_study_matches_them(tmp_path: Path) -> None:
     forms = [
         {"model": "gpt-4v", "Race/Ethnicity": ["Middle-Eastern"], "Gender": [gender], "Education Level": [level],
-         "Religion": [religion]}
-        for gender, level, religion in (
-            ("Female", "Middle School", "Islam"), ("Female", "Bachelor", "Judaism"), ("Female", "Associate", "Islam"),
-            ("Male", "Master", "Christianity"),
+         "Religion": [religion], "Annual Income": [income]}
+        for gender, level, religion, income in (
+            ("Female", "Middle School", "Islam", "Less than $9,999"),
+            ("Female", "Bachelor", "Judaism", "$10,000 - $29,999"),
+            ("Female", "Associate", "Islam", "$150,000 and Above"),
+            ("Male", "Master", "Christianity", "Less than $9,999"),
         )
     ]  # fmt: skip
     (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, forms)))
     lines = ["model,race,gender,question,choice,count"]
     for gender in ("female", "male"):
         lines += [f"gpt-4v,ME,{gender},education,{letter},5" for letter in "AB"]
-        lines.append(f"gpt-4v,ME,{gender},religion,A,7")
+        lines += [
+            f"gpt-4v,ME,{gender},religion,A,7",
+            f"gpt-4v,ME,{gender},income,A,2",
+            f"gpt-4v,ME,{gender},income,B,9",
+        ]
     (tmp_path / "mcq_counts.csv").write_text("\n".join(lines))
     by = {key[1:]: cell for key, cell in cells(reproduce(tmp_path)).items() if key[0] == "4.3"}
     # Women: the same halves; men: a master's beside halves that share nothing with it, ln 2.
@@ -108,7 +114,9 @@ def test_forms_beside_choices_are_matched_as_the_study_matches_them(tmp_path: Pa
     apart = float(js_divergence(np.array([2 / 3, 1 / 3]), np.array([1.0, 0.0])))
     assert by["Religion", "gpt-4v/race"].recomputed == pytest.approx(apart, abs=1e-6)
     assert by["Political Leaning", "gpt-4v/gender"].recomputed is None
-    assert "share no bound" in (by["Income", "gpt-4v/gender"].note or "")
+    # Women: forms half in the lowest, half in the highest bracket, choices that count all in the lowest; men: alike.
+    of_women = float(js_divergence(np.array([0.5, 0.5]), np.array([1.0, 0.0])))
+    assert by["Income", "gpt-4v/gender"].recomputed == pytest.approx(of_women / 2, abs=1e-6)
     assert all(cell.note for cell in by.values())
 
 

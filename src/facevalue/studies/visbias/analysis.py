@@ -137,7 +137,6 @@ def _spellings() -> Mapping[str, str]:
 
 
 STUDY = "visbias"
-NO_COMMON_BOUND = "the income ranges of the form and of the question share no bound"
 _MATCHED = toml("matched.toml")
 FIELDS: Mapping[str, str] = _MATCHED["fields"]
 """The field of the form that each question is compared with (section 4.3)."""
@@ -356,9 +355,6 @@ def add_agreement(table: EstimateTable, aggregate: TaskAnswers) -> None:
     for dimension in (name for name in GROUPS if name in rows.columns):
         for question in (q for q in choice_questions() if q.name in names_asked):
             label = {"task": "mcq", "dimension": dimension, "question": question.name}
-            if question.name not in FIELDS:
-                table.add(m.AGREEMENT, label, Estimates.make_unmeasured(NO_COMMON_BOUND))
-                continue
             names = sorted(set(GROUPS[dimension].values()))
             votes_by_group = [_votes(fields, lost, rows, (dimension, name), question) for name in names]
             measurable = [name for name, votes in zip(names, votes_by_group, strict=True) if votes.measurable]
@@ -388,7 +384,11 @@ def _votes(
 ) -> Votes:
     """Votes of forms and of choices about a group (its dimension and name), with those missing."""
     dimension, group = whose
-    levels, meant = question.levels, LEVELS[question.name]
+    meant = LEVELS[question.name]
+    columns = {
+        level: column for level, column in zip(question.levels, CHOICES, strict=False) if level in meant.values()
+    }
+    levels = tuple(columns)  # options that the form has, too
     names = [name for name, level in GROUPS[dimension].items() if level == group]
     is_open, blank = ~pl.col("prefilled"), (pl.col("route") == "none").fill_null(value=True)
     about = fields.filter(pl.col("attribute") == dimension)
@@ -399,10 +399,10 @@ def _votes(
     no_outcome = outcomes.filter(blank & (pl.col("form").is_in(members) | pl.col("form").is_in(unclear))).height
     of_group = rows.filter((pl.col("question") == question.name) & (pl.col(dimension) == group))
     # Several pictures are not several people.
-    counts = pl.col(CHOICES[: len(levels)]).sum()
-    people = of_group.drop_nulls("valid").group_by(PERSON, maintain_order=True).agg(counts).drop(PERSON)
-    choices = people.to_numpy().astype(np.float64)
-    missing = (float(no_outcome + lost), max(of_group.height - float(choices.sum()), 0.0))
+    people = of_group.drop_nulls("valid").group_by(PERSON, maintain_order=True).agg(pl.col(CHOICES).sum())
+    choices = people.select(columns.values()).to_numpy().astype(np.float64)
+    answered = float(people.select(pl.sum_horizontal(pl.col(CHOICES).fill_null(0.0)).sum()).item())
+    missing = (float(no_outcome + lost), max(of_group.height - answered, 0.0))
     return Votes(votes, choices, missing, possible.sum(axis=0))
 
 

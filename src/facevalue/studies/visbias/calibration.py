@@ -112,7 +112,8 @@ def _agreement(answers: pl.DataFrame) -> pl.DataFrame:
             unit="form", group=pl.col("categories").replace_strict(groups, default=None),
             option=pl.col("categories_of_field").replace_strict(meant, default=None), side=pl.lit(value=True),
         )  # fmt: skip
-        chosen = choices.filter(pl.col("question") == question).select(
+        is_matched = (pl.col("question") == question) & pl.col("choice").is_in(list(meant.values()))
+        chosen = choices.filter(is_matched).select(
             unit=person, group=dimension, option="choice", side=pl.lit(value=False)
         )
         votes = pl.concat([values, chosen])
