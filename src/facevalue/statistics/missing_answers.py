@@ -30,7 +30,7 @@ from facevalue.measures.cells import (
 )
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, only_values
 from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.estimators import PART_BY_HASH, Sums, UnitTable, code_levels, in_grains
+from facevalue.measures.estimators import PART_BY_HASH, Sums, UnitTable, code_levels, in_grains, number_levels
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.noise_floors import FIRST_SHUFFLES, Deals, Shuffled, by_shuffles, sum_by_label
 from facevalue.measures.proportions import groups, level_codes
@@ -63,6 +63,7 @@ def terms_of_gaps(
     record = term_record()
     if record is None:
         return None
+    cells = cells.with_columns(pl.col("group", "prompt").cast(pl.String))
     single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
     units = cells["unit"].unique(maintain_order=True)
     shape = (units.len(), len(single_prompts) + 1, _PARTS)
@@ -228,28 +229,27 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         for reason, column in reasons:
             short = grouped.drop_nulls("prompt").filter((pl.col(column).sum() > 0).over("dimension", "prompt"))
             _add_shares(table, short, ("dimension", "group", "prompt"), [(reason, column)], unit_names)
-    grouped = grouped.with_columns(pl.col("dimension", "group", "prompt").cast(pl.String))
-    gaps = [
-        (reason, rows)
+    several, number = (pl.col("group").n_unique() > 1).over("unit"), pl.col("unit").rank("dense").cast(pl.Int64)
+    numbered = {"number": number, "block": pl.when(several).then(number).otherwise(0)}
+    parts = [rows.with_columns(**numbered) for rows in grouped.partition_by("dimension")] if grouped.height else []
+    compared = [
+        excess
         for reason, column in _REASONS
-        for rows in grouped.with_columns(missing=column, all="missing").partition_by("dimension")
-        if rows["missing"].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows))
+        for rows in parts
+        if rows[column].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows, column))
+        if (excess := _Excess.from_cells(rows.with_columns(missing=column), reason)).size
     ]
-    compared = [_Excess.from_cells(rows, reason) for reason, rows in gaps]
-    compared = [excess for excess in compared if excess.size]
     if compared:
         _add_gaps(table, compared, partly, names)
 
 
-def _apart(of_reason: pl.DataFrame) -> bool:
+def _apart(cells: pl.DataFrame, column: str) -> bool:
     """Return whether a reason is tested by itself, too: there are others, and it is common enough to show something.
 
     How often it occurs is the same whatever labels are dealt, so the test stays exact. A few refusals among many
     failures would only make the largest statistic of the family larger.
     """
-    if of_reason["missing"].sum() < _FEWEST:
-        return False
-    return bool(of_reason.select(((pl.col("all") - pl.col("missing")) > _NOTHING).any()).item())
+    return bool(cells[column].sum() >= _FEWEST and ((cells["missing"] - cells[column]) > _NOTHING).any())
 
 
 def _add_shares(
@@ -298,12 +298,8 @@ class _Excess:
     @classmethod
     def from_cells(cls, cells: pl.DataFrame, reason: str | None) -> "_Excess":
         """Expected is what the unit's replies have together, or, of units of one group, what all these have."""
-        several = (pl.col("group").n_unique() > 1).over("unit")
-        number = pl.col("unit").rank("dense").cast(pl.Int64)
-        cells = cells.with_columns(number.alias("number"), block=pl.when(several).then(number).otherwise(0))
         names, prompts = (cells[name].unique().sort(nulls_last=True).to_list() for name in ("group", "prompt"))
-        levels = {name: pl.Enum(cells[name].unique().drop_nulls().sort()) for name in ("group", "prompt")}
-        group, column = (level_codes(cells[name].cast(levels[name])) for name in levels)
+        group, column = number_levels(cells["group"], names), number_levels(cells["prompt"], prompts)
         column = column % max(len(prompts), 1)  # null is the last
         unit, block, missing, replies = (cells[name].to_numpy() for name in ("number", "block", "missing", "replies"))
         inside, _ = groups(block, column)
