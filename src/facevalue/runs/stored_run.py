@@ -338,7 +338,7 @@ def answers(
 
 def _without_failed(answered: pl.DataFrame) -> pl.DataFrame:
     """Answers in which no request that failed passes for one, whatever a study makes of a reply that never came."""
-    has_failed = pl.col("status").cast(pl.String) == Status.ERROR.value
+    has_failed = pl.col("status") == Status.ERROR.value
     if not answered.select(has_failed.any()).item():
         return answered
     passes = has_failed & pl.col("na").is_null()

@@ -114,16 +114,12 @@ class Shifts:
         self, totals: Sequence[Array], rows: Slicing, columns: Slicing | None = None
     ) -> tuple[Replies, Replies]:
         """Requests and replies about bases and about the varied, where both were asked; `totals`: see `ModelScores`."""
-        base, has_requests = self.sets.base_of, totals[2] > 0
-        of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[self.sets.variation_rows]
-
+        base, varied, has_requests = self.sets.base_of, self.sets.variation_rows, totals[2] > 0
+        of_both = (base >= 0)[:, None] & has_requests[base] & has_requests[varied]
         columns = Slicing.whole(of_both.shape[1]) if columns is None else columns
-
-        def about(at: npt.NDArray[np.int64]) -> Replies:
-            pictures = [np.where(of_both, total[at], 0.0) for total in totals]
-            return Replies(*cell_sums(pictures, self.cluster, rows, columns, len(self.sets.identities)))
-
-        return about(base), about(self.sets.variation_rows)
+        pictures = [np.where(of_both, total[at], 0.0) for at in (base, varied) for total in totals]
+        sums = cell_sums(pictures, self.cluster, rows, columns, len(self.sets.identities))
+        return Replies(*sums[:3]), Replies(*sums[3:])
 
     def pictures(
         self, at: npt.NDArray[np.int64], varied: Array
