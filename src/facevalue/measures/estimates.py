@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -339,11 +339,12 @@ def _methods(estimates: Estimates) -> dict[str, list[str]]:
     if only_values():
         return {"method": [IntervalKind.NONE.value] * estimates.value.size}
     # not by an expression: thousands of small tables are added, and each query takes a millisecond
-    rows = zip(estimates.method, np.isfinite(estimates.value), np.isfinite(estimates.low), strict=True)
+    rows = zip(estimates.method, *(np.isfinite(x).tolist() for x in (estimates.value, estimates.low)), strict=True)
     pairs = [_method(str(method), measured, bounded) for method, measured, bounded in rows]
     return {"method": [kind.value for kind, _ in pairs], "detail": [detail for _, detail in pairs]}
 
 
+@lru_cache(maxsize=1024)
 def _method(text: str, measured: bool, bounded: bool) -> tuple[IntervalKind, str]:
     """Say it of one, which has a value and an interval or not."""
     kind, detail = split_method(text)

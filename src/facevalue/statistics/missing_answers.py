@@ -258,10 +258,12 @@ def _add_shares(
     """Shares over units; `unit_names`: in the order of their numbers."""
     if not cells.height:
         return
-    row, first = groups(*(level_codes(cells[name]) for name in (*by, "(unit)")))
-    numbers = {name: np.bincount(row, cells[name]).astype(np.float64) for name in _SUMS}
+    unit = level_codes(cells["(unit)"])
+    row, first = groups(*(level_codes(cells[name]) for name in by), unit)
+    columns = ("replies", *(column for _, column in reasons))
+    numbers = {name: np.bincount(row, cells[name]).astype(np.float64) for name in columns}
     labels = {name: code_levels(cells[name][first]) for name in by}
-    sums = Sums(numbers, {"unit": level_codes(cells["(unit)"])[first]}, labels, unit_names)
+    sums = Sums(numbers, {"unit": unit[first]}, labels, unit_names)
     scores = [
         SumScores(_SHARE, sums, MISSING_MEASURES, s=column, n="replies", labels={"reason": reason})
         for reason, column in reasons

@@ -66,20 +66,21 @@ def normalised_scores(tables: Tables) -> pl.DataFrame:
     Every answer counts alike, whatever the activity. The score of a whole dimension is its accuracy in factuality, and
     50 in the other paradigms.
     """
-    pictures = tables.selected.filter(pl.col("unit").is_not_null()).select(tables.own.columns)
-    answers = pl.concat([pictures, tables.own]).join(tables.terms, on=["paradigm", "question"], maintain_order="left")
-    facts = pl.col("paradigm") == "factuality"
-    answers = answers.filter(comparing())
+    pictures = tables.selected.lazy().filter(pl.col("unit").is_not_null()).select(tables.own.columns)
+    rows = pl.concat([pictures, tables.own.lazy()])
+    rows = rows.join(tables.terms.lazy(), on=["paradigm", "question"], maintain_order="left").filter(comparing())
+    facts, by = pl.col("paradigm") == "factuality", ("paradigm", "dimension", "identity")
+    answers = rows.select(*by, "question", "valence", *UNIT_COLUMNS, *SHARE_SUMS, "t").collect()
     answers = pl.concat([favourable(answers.filter(~facts)), answers.filter(facts)])
 
     def cells(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
         return selection_frequencies(rows.select(*by, *UNIT_COLUMNS, *SHARE_SUMS), by)
 
-    scores = cells(answers, "paradigm", "dimension", "identity")
+    scores = cells(answers, *by)
     accuracy = cells(answers.filter(facts), "paradigm", "dimension")
     rest = scores.filter(~facts).group_by("paradigm", "dimension", maintain_order=True)
     two = rest.agg(pl.lit(NEUTRAL).alias("value"), pl.col("n").sum() / 2, pl.lit(0, pl.Int64).alias("clusters"))
-    return pl.concat([scores, accuracy, two], how="diagonal_relaxed").sort("paradigm", "dimension", "identity")
+    return pl.concat([scores, accuracy, two], how="diagonal_relaxed").sort(by)
 
 
 @takes(m.NORMALISED, *_PARADIGMS, *_MODELS)
