@@ -98,7 +98,7 @@ def test_pairs_that_share_nobody_are_what_they_were() -> None:
     )
     assert found.units is not None
     assert found.units.item() == pytest.approx(70)
-    assert (found.clusters.item(), found.n.item()) == (70, 70)
+    assert (found.clusters.item(), found.n.item()) == (140, 70)
     assert found.se.item() == pytest.approx(np.std(hits) * np.sqrt(70) / 69)
     assert [found.low.item(), found.high.item()] == pytest.approx([low.item(), high.item()])
 

@@ -30,7 +30,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array
 from facevalue.measures.definitions import Measure
 from facevalue.measures.estimates import fact_of_rows
 from facevalue.measures.multitest import AUDIT_FAMILY, adjust_within
-from facevalue.measures.pairs import to_array
+from facevalue.measures.pairs import independent_units, to_array
 
 _OF_UNIT: Final = {"share": 1.0, "probability": 1.0, "%": 100.0, "pp": 100.0, "per 1,000 words": 1000.0}
 """Largest size of a value by its unit, for measures that state no limits."""
@@ -274,12 +274,13 @@ def at_any_time(estimates: pl.DataFrame, df: Array, measures: Sequence[Measure])
     over these within a family, at least that of one look. Each side of an interval grows by t' / t
     (`any_time_critical`); one without a bound ends at the measure's limits.
     """
-    x = {name: to_array(estimates[name]) for name in ("value", "low", "high", "level", "clusters")}
+    x = {name: to_array(estimates[name]) for name in ("value", "low", "high", "level")}
+    units = independent_units(estimates)
     tests = FamilyTests.from_estimates(estimates)
-    p = any_time_p(tests.p, df, x["clusters"])
+    p = any_time_p(tests.p, df, units)
     alpha = 1 - np.where(np.isfinite(x["level"]), x["level"], LEVEL)
     with np.errstate(invalid="ignore"):
-        wider = any_time_critical(alpha, df, x["clusters"]) / -scipy.special.stdtrit(np.maximum(df, 1), alpha / 2)
+        wider = any_time_critical(alpha, df, units) / -scipy.special.stdtrit(np.maximum(df, 1), alpha / 2)
     smallest, largest = limits_of(estimates, measures)
     low = np.maximum(x["value"] - _reach(x["value"] - x["low"], wider), smallest)
     high = np.minimum(x["value"] + _reach(x["high"] - x["value"], wider), largest)

@@ -35,7 +35,7 @@ from facevalue.measures.judges import with_judge_caveats
 from facevalue.measures.multitest import AUDIT_FAMILY, adjust_p, leads_page, p_thresholds, page_levels
 from facevalue.measures.noise_floors import detectable_distance, distance_equivalence_p
 from facevalue.measures.paired_changes import degrees_of_freedom
-from facevalue.measures.pairs import to_array
+from facevalue.measures.pairs import independent_units, to_array
 from facevalue.measures.power import minimum_detectable
 from facevalue.measures.verdicts import NO_SPREAD, Verdict, reach_verdicts, tost_p, trusted_error, unseen_p
 
@@ -248,7 +248,7 @@ def judge(
     alpha = _alphas(out, declared)
     out, of_family, tests = _with_page(out, is_compared, alpha, lead, declared, shares)
     level = of_family / tests
-    column = {name: to_array(out[name]) for name in _NUMBERS}
+    column = {name: to_array(out[name]) for name in _NUMBERS} | {"units": independent_units(out)}
     worst = worst_tests(single, df, floored)
     worst, *_ = _with_page(
         at_any_time(worst, df, measures) if any_time else worst, is_compared, alpha, lead, declared, shares
@@ -256,7 +256,7 @@ def judge(
     open_to_missing = ~(to_array(worst["q_page"]) < alpha)
     column["se"] = trusted_error(column["value"], column["se"])
     if any_time:
-        level = single_look_level(level, df, column["clusters"])
+        level = single_look_level(level, df, column["units"])
     effect = minimum_detectable(column["se"], np.where(compared & (df > 0), df, np.nan), level)
     floor = column["floor"], column["floor_high"]
     effect = np.where(squared, detectable_distance(*floor, level), effect)
@@ -327,8 +327,8 @@ def _equivalence(
         out[has] = tost_p(value[has], se[has], df[has], margin[has])
     out = np.where(squared, distance_equivalence_p(value, column["floor"], column["floor_high"], margin), out)
     if any_time:
-        out = any_time_p(np.minimum(2 * out, 1.0), df, column["clusters"])
-    far = unseen_p(value, se, column["clusters"], margin, largest)
+        out = any_time_p(np.minimum(2 * out, 1.0), df, column["units"])
+    far = unseen_p(value, se, column["units"], margin, largest)
     return np.maximum(out, np.where(np.isfinite(largest), far, 0.0))
 
 

@@ -22,7 +22,7 @@ from facevalue.measures.estimates import TYPED_LABELS, EstimateTable, label_colu
 from facevalue.measures.estimators import column_shares
 from facevalue.measures.intervals import IntervalKind, name_method, widen_interval
 from facevalue.measures.missing_data_bounds import change_bounds
-from facevalue.measures.pairs import to_array
+from facevalue.measures.pairs import independent_units, to_array
 from facevalue.measures.uncertainty import Bounds, Estimates
 
 JACKKNIFE_GROUPS = 20
@@ -353,18 +353,19 @@ Codes = npt.NDArray[np.int64]
 def degrees_of_freedom(estimates: pl.DataFrame) -> Array:
     """Degrees of freedom of each estimate's standard error; NaN where clusters are not counted.
 
-    One less than its clusters. Changes by the delete-a-group jackknife have those that their intervals are made with:
-    half the width is t(df) se, so that the two say df. The longer side counts, as a limit of the measure may have cut
-    the other.
+    One less than its clusters (`pairs.independent_units`). Changes by the delete-a-group jackknife have those of their
+    intervals: half the width is t(df) se, so that the two say df. The longer side counts, as a limit of
+    the measure may have cut the other.
     """
-    value, low, high, se, clusters = (to_array(estimates[name]) for name in ("value", "low", "high", "se", "clusters"))
+    value, low, high, se = (to_array(estimates[name]) for name in ("value", "low", "high", "se"))
+    units = independent_units(estimates)
     by_group = estimates["detail"].str.contains(RANDOM_GROUPS, literal=True).fill_null(value=False).to_numpy()
     possible = np.arange(1, 2 * JACKKNIFE_GROUPS)
     with np.errstate(invalid="ignore", divide="ignore"):
         reach = np.fmax(high - value, value - low) / se
     nearest = np.abs(-scipy.special.stdtrit(possible, 0.5 - LEVEL / 2) - reach[:, None]).argmin(axis=1)
     groups = np.where(np.isfinite(reach), possible[nearest], np.nan)
-    return np.where(by_group, np.fmin(groups, clusters - 1), clusters - 1)
+    return np.where(by_group, np.fmin(groups, units - 1), units - 1)
 
 
 def add_missing_change(table: EstimateTable, totals: pl.DataFrame, unit: str, versus: str) -> None:

@@ -40,8 +40,23 @@ from facevalue.measures.proportions import (
 )
 from facevalue.measures.uncertainty import Terms, term_record, terms_of
 
-DYADIC_WILSON = name_method(IntervalKind.WILSON, "dyadic-robust over people")
+DYADIC = "dyadic-robust over people"
+"""Detail of methods of what pairs of people say."""
+DYADIC_WILSON = name_method(IntervalKind.WILSON, DYADIC)
 TOO_FEW_PEOPLE = name_method(IntervalKind.NONE, "too few people for a standard error over people")
+
+
+def independent_units(estimates: pl.DataFrame) -> Array:
+    """Clusters of each estimate or, of pairs of people, half of them: so many pairs could share nobody.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"clusters": [40, 40], "detail": ["over units", DYADIC]})
+    >>> independent_units(rows).tolist()
+    [40.0, 20.0]
+    """
+    is_of_pairs = estimates["detail"].str.contains(DYADIC, literal=True).fill_null(value=False).to_numpy()
+    return to_array(estimates["clusters"]) / np.where(is_of_pairs, 2, 1)
 
 
 def tail_df(df: Array, size: Array) -> Array:
@@ -93,9 +108,8 @@ def pair_shares(
 
     Returns
     -------
-    Shares of which `n` counts pairs, as far as they weigh; `units` is the effective number of units of
-    `pair_shares_of_sums`, and `clusters` that number rounded: half that of people, so the pairs themselves where they
-    share nobody.
+    Shares of which `n` counts pairs, as far as they weigh, and `clusters` the people in them; `units` is the effective
+    number of units of `pair_shares_of_sums`.
 
     Examples
     --------
@@ -119,9 +133,7 @@ def pair_shares(
     out = pair_shares_of_sums(
         *of_people, (owner, layer, (code // span != code % span).astype(np.int64)), moments, cells
     )
-    assert out.units is not None
-    effective = np.rint(np.nan_to_num(out.units)).astype(np.int64)
-    return replace(out, clusters=effective, terms=_terms(hits, weight, first, second, cell, cells))
+    return replace(out, terms=_terms(hits, weight, first, second, cell, cells))
 
 
 def pair_shares_of_sums(

@@ -267,7 +267,7 @@ def test_who_is_ranked_above_follows_the_image_in_both_orders() -> None:
     found = rows(estimates(study, read(study, said)), "ranked_above", dimension="gender")  # type: ignore[arg-type]
     assert dict(zip(found["group"], found["value"], strict=True)) == {"female": -0.5, "male": 0.5}
     # Seven drawn women beside seven drawn men are seven pairs of people, whatever the tones they are drawn in.
-    assert found["clusters"].to_list() == [7, 7]
+    assert found["clusters"].to_list() == [14, 14]
     assert found["p"].to_list() == pytest.approx([0.009, 0.009], abs=0.001)
     assert found["p_least"].to_list() == pytest.approx(found["p"].to_list())
     assert found["bound_low"].to_list() == pytest.approx(found["value"].to_list())

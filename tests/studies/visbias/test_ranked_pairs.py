@@ -49,7 +49,7 @@ def test_every_cell_of_table_6_follows_from_the_released_counts() -> None:
         rate = share(pairs([YES] * differing + [NO] * (70 - differing), [NO] * 70), "ranked", "counted")
         assert 100 * rate.value.item() == pytest.approx(cell["value"], abs=cell["tolerance"] + 1e-9), cell
         assert rate.low.item() <= rate.value.item() <= rate.high.item()
-        assert rate.clusters.item() == 70
+        assert rate.clusters.item() == 140
 
 
 def test_what_each_combination_means() -> None:

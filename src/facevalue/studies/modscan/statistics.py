@@ -11,7 +11,7 @@ from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor
 from facevalue.measures.estimates import Level
 from facevalue.measures.estimators import apart_from
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.pairs import effective_units, pair_covariance
+from facevalue.measures.pairs import DYADIC, effective_units, pair_covariance
 from facevalue.measures.proportions import Codes
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.statistic import Statistic
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from facevalue.statistics.estimand import Estimand
     from facevalue.statistics.scores import SumScores
 
-BIAS_INVERSION = name_method(IntervalKind.INVERSION, "of the score's distribution, with noise over people or scenes")
+_OF_SCORE = "of the score's distribution, with noise"
+OVER_PEOPLE = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} {DYADIC}")
+OVER_SCENES = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} over scenes")
 BIAS_RESAMPLES = 1000
 _LEAST = 1e-12
 _STEPS = 40
@@ -138,6 +140,8 @@ class _Sizes:
     """Largest distance from even that a share can have."""
     units: float
     """Effective number of independent units."""
+    people: tuple[Codes, Codes]
+    """People on either side of each pair; of scenes the scene on both."""
 
     @classmethod
     def measure(cls, chosen: Array, choices: Array, even: float, people: tuple[Codes, Codes]) -> "_Sizes":
@@ -153,11 +157,11 @@ class _Sizes:
         furthest = max(even, 1 - even)
         if not units > 1:
             none = np.full((gap.size, gap.size), np.nan)
-            return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units)
+            return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units, people)
         noise = pair_covariance((chosen - share * choices) / total, weight, people)
         null = noise if only_values() else pair_covariance((chosen - even * choices) / total, weight, people)
         se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
-        return cls(gap, se, noise, null, furthest, units)
+        return cls(gap, se, noise, null, furthest, units, people)
 
     def corrected_mean(self) -> float:
         """Mean size without the part that chance adds."""
@@ -165,10 +169,11 @@ class _Sizes:
 
     def score(self, n: int, seed: int, resamples: int) -> Estimates:
         """Mean size with its interval and floor."""
-        value, clusters = float(_mean(np.abs(self.gap)[None])), round(self.units)
-        none = float("nan")
+        value, none = float(_mean(np.abs(self.gap)[None])), float("nan")
+        clusters = np.unique(np.concatenate(self.people)).size
+        method = OVER_PEOPLE if (self.people[0] != self.people[1]).any() else OVER_SCENES
         if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
-            return Estimates.single(value, none, none, none, n, clusters, BIAS_INVERSION)
+            return Estimates.single(value, none, none, none, n, clusters, method)
         rng = np.random.default_rng(seed)
         deviations = rng.standard_normal((resamples, self.gap.size))
         null = self._size(deviations @ _root(self.null).T)
@@ -181,7 +186,7 @@ class _Sizes:
         low = min(max(low, _ABOVE_ZERO * value), value) if floor.p[0] < 1 - LEVEL else 0.0
         low, high, se = (round(x, _DIGITS) for x in (low, max(high, value), se))
         floor = Floor(floor.mean.round(_DIGITS), floor.high.round(_DIGITS), floor.p)
-        return replace(Estimates.single(value, low, max(high, value), se, n, clusters, BIAS_INVERSION), floor=floor)
+        return replace(Estimates.single(value, low, max(high, value), se, n, clusters, method), floor=floor)
 
     def _size(self, gap: Array) -> Array:
         return np.minimum(np.abs(gap), self.furthest).mean(axis=-1)

@@ -6,8 +6,8 @@ from facevalue.measures.definitions import Definitions
 
 PAPER = "VisBias (Huang et al.)"
 OURS = "FaceValue"
-IMAGE, PAIR, FORM = "image", "pair", "form"
-"""Units sampled: images, pairs of them, forms. All intervals go over these."""
+IMAGE, FORM = "image", "form"
+"""Units sampled: images, which stand alone or on either side of pairs, and forms. All intervals go over these."""
 _LENGTH = "a length has no limit"
 LABELS = (
     *("attribute", "choice", "likeliest", "outcome", "reason", "word_list", "dimension", "group", "task"),
@@ -38,16 +38,16 @@ NA_RATE = define(
 PAIRS = define(
     "outcome_share", "Pairs by both answers: ranked (yes and no), unranked (no and no), contradicted (yes and yes)",
     "pairs with these answers / pairs with both answers", "share", f"{PAPER}, sections 2.1 and 3.2, Table 6; {OURS}",
-    cluster=PAIR, signed=False, score="pairs",
+    signed=False, score="pairs",
 )  # fmt: skip
 DIFFERING = define(
     "outcome_share", "Pairs with differing answers, of all pairs asked", "pairs with one yes and one no / pairs asked",
-    "share", f"{PAPER}, Table 6", cluster=PAIR, signed=False, score="all pairs asked",
+    "share", f"{PAPER}, Table 6", signed=False, score="all pairs asked",
 )  # fmt: skip
 ABOVE = define(
     "ranked_above", "How often a group is ranked above the others, against an even chance",
     "pairs in which the member of g is ranked above / ranked pairs with one member of g - 1/2", "share", OURS,
-    cluster=PAIR, comparison=True, limits=(-0.5, 0.5),
+    comparison=True, limits=(-0.5, 0.5),
 )  # fmt: skip
 CHARACTERS = define(
     "mean", "Length of descriptions in characters", "characters / descriptions", "characters",
