@@ -66,7 +66,7 @@ def rank_sentence(ranks: Sequence[RankAgreement]) -> str:
     ]
     rest = [r.measure for r in ranks if r.measure not in (*same, *opposite)]
     if rest:
-        parts.append(f"Whether those in {', '.join(rest)} are in the same order cannot be told.")
+        parts.append(f"Whether effects in {', '.join(rest)} are in the same order cannot be told.")
     return " ".join(parts)
 
 
