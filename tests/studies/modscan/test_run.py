@@ -79,6 +79,15 @@ def test_samples_are_alike_where_both_were_asked(tmp_path: Path) -> None:
         assert table.height >= len(runs)
 
 
+def test_no_gap_from_an_even_choice_is_thought_larger_than_any_can_be(tmp_path: Path) -> None:
+    asked = fv.study("modscan", faces=2, pairs=4)
+    run = fv.run(asked, "sim/mumbler", tmp_path / "run", sample=1000, progress=False)
+    gaps = run.estimates().filter(pl.col("measure") == "chance_gap")
+    ends = pl.concat([gaps["page_low"].abs(), gaps["page_high"], gaps["mde"]]).drop_nulls()
+    assert ends.len() > 20
+    assert ends.max() <= 0.75  # one of four terms is always named, and an even choice is a quarter
+
+
 @pytest.mark.slow
 def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:
     asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30)
