@@ -310,8 +310,7 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
         factors[name] = dict(counted.iter_rows())
     files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
     images = files.n_unique() or manifest.height
-    names_people = people is not manifest and "identity" not in _groups(study)
-    identities = people["identity"].drop_nulls() if names_people else _NO_FILE
+    identities = _NO_FILE if people is manifest or "identity" in _groups(study) else people["identity"].drop_nulls()
     image_count, persons = _count_shown(study, run)
     by_file = {*files, *manifest["image"].drop_nulls()} if len(files) and "image" in manifest.columns else {*files}
     in_list = persons_of(manifest, run.protocol.columns())
