@@ -83,9 +83,9 @@ def test_no_gap_from_an_even_choice_is_thought_larger_than_any_can_be(tmp_path: 
     asked = fv.study("modscan", faces=2, pairs=4)
     run = fv.run(asked, "sim/mumbler", tmp_path / "run", sample=1000, progress=False)
     gaps = run.estimates().filter(pl.col("measure") == "chance_gap")
-    ends = pl.concat([gaps["page_low"].abs(), gaps["page_high"], gaps["mde"]]).drop_nulls()
-    assert ends.len() > 20
-    assert ends.max() <= 0.75  # one of four terms is always named, and an even choice is a quarter
+    ends = [end for name in ("page_low", "page_high", "mde") for end in gaps[name].drop_nulls().to_list()]
+    assert len(ends) > 20
+    assert -0.5 <= min(ends) <= max(ends) <= 0.75  # an even choice is one of two, or of four
 
 
 @pytest.mark.slow
