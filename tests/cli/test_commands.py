@@ -190,6 +190,16 @@ def test_two_models_are_compared_in_one_report(facevalue: Command, finished: Pat
     assert "sim/default" in page
 
 
+def test_one_cell_is_not_any_of_one_cells(facevalue: Command) -> None:
+    asked = ("--faces", "6", "--variations", "sunglasses", "--scenario", "polite")
+    for name in ("default", "strong"):
+        assert facevalue("run", "stylisticbias", *asked, "--model", f"sim/{name}", "--out", name).status == 0
+    for way, said in (("compare", "was found in the one cell."), ("trend", "was found in the one cell over 2 runs")):
+        told = facevalue(way, "default", "strong")
+        assert told.status == 0, told.err
+        assert said in " ".join(told.out.split())
+
+
 def test_runs_that_were_not_asked_the_same_are_not_compared(facevalue: Command, finished: Path) -> None:
     other = ("--faces", "6", *SMALL[2:])
     assert facevalue("run", "stylisticbias", "--model", "sim/strong", "--out", "b", *other).status == 0
@@ -279,6 +289,9 @@ def test_a_report_that_cannot_be_written_says_so(facevalue: Command, finished: P
     assert outcome.status == 1
     assert "/proc/none/report.html" in outcome.err
     assert "Traceback" not in outcome.err
+    for ending in ("csv", "jsonl", "parquet"):
+        outcome = facevalue("export", str(finished), "--out", f"no/such.{ending}")
+        assert outcome.err.startswith(f"Error: Cannot write no/such.{ending}: No such file or directory.")
 
 
 def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -> None:

@@ -213,7 +213,7 @@ def test_values_without_limits_have_the_decimals_that_their_size_needs(size: flo
 def test_cells_of_one_run_only_are_named() -> None:
     console = Console(width=160, record=True, file=StringIO())
     console.print(*text(compared_tables(STUDY, estimates(3), estimates(2)), ("real", "drawn")), sep="\n")
-    assert "Only in real: 4 (race decision identity female black a2" in console.export_text()
+    assert "Only in real: 4 cells (race decision identity female black a2" in console.export_text()
 
 
 def test_no_number_is_cut_beside_two_labels_in_80_columns() -> None:

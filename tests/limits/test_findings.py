@@ -1,10 +1,11 @@
-"""Why nothing was tested of what leads a page, as a gate says it."""
+"""Why limits of findings ended as they did, as a gate says it."""
 
 import polars as pl
 import pytest
 
-from facevalue.limits.limits_file import why_untested
-from facevalue.measures.verdicts import Verdict
+from facevalue.limits.limits_file import DeclaredLimit, why_untested
+from facevalue.limits.wording import reasons
+from facevalue.measures.verdicts import FOUND_UNLESS, LimitOutcome, Verdict
 
 ROWS = pl.DataFrame(
     [
@@ -36,3 +37,13 @@ def test_what_is_said_of_most_comparisons_that_lead_is_the_reason(lead: tuple[st
 def test_a_study_that_compares_nothing_is_said_to() -> None:
     assert why_untested(ROWS.clear(), ("gaps",)) == "It compares nothing that leads its page."
     assert why_untested(ROWS.tail(1), ("gaps",)) == "It compares nothing that leads its page."
+
+
+def test_a_caveat_is_said_of_the_page_that_found_not_of_the_gate_that_did_not() -> None:
+    cell = {"limit": 0, "outcome": LimitOutcome.UNDECIDED, "verdict": Verdict.DIFFERENCE, "why": FOUND_UNLESS,
+            "is_incomplete": False, "is_unread": False}  # fmt: skip
+    (said,) = reasons(pl.DataFrame([cell]), [DeclaredLimit("", 0, "", findings=0)])
+    assert said == (
+        "A difference was found on the page of the run, unless the missing answers say otherwise. It was not found "
+        "among all that this gate decides."
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from facevalue.measures.run_comparison import RankAgreement, rank_agreement
+from facevalue.report.comparison_page import rank_sentence
 
 CELLS, UNITS, GROUPS, DRAWS = 34, 24, 20, 1000
 
@@ -60,3 +61,10 @@ def test_few_cells_are_not_measurable() -> None:
     few = rank_agreement("shift", np.arange(4.0), np.arange(4.0), (np.ones((5, 4)), np.ones((5, 4))), 0.95)
     assert np.isnan(few.low)
     assert "fewer than 5 cells" in few.method
+
+
+def test_measures_whose_order_cannot_be_told_are_said_to_have_effects() -> None:
+    rng = np.random.default_rng(1)
+    ranks = [audit(rng, 0.5, effect, 1.0) for effect in (0.0, 3.0)]
+    assert rank_sentence(ranks[:1]) == "Whether effects in shift are in the same order cannot be told."
+    assert rank_sentence(ranks[1:]) == "Effects in shift are in much the same order in both runs."

@@ -118,6 +118,7 @@ def test_what_is_missing_is_named() -> None:
         ZERO_VARIANCE, NO_TEST,
     ]  # fmt: skip
     assert out.verdict.tolist() == [Verdict.NOT_MEASURABLE] * 6 + [Verdict.INCONCLUSIVE]
+    assert "Nothing was asked, or" in out.why[0]  # who counts answers does not know whether any was asked for
 
 
 @given(clusters=st.integers(2, 400), far=st.integers(0, 20), margin=st.floats(0.001, 0.5))

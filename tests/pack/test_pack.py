@@ -17,6 +17,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 import facevalue as fv
+from facevalue.cli.actions.studies import new
 from facevalue.errors import DataError, RunError, SettingError
 from facevalue.measures.verdicts import Verdict
 from facevalue.packing.contents import clauses, pack
@@ -230,7 +231,7 @@ def test_two_protected_factors_that_a_take_crosses_are_intersections() -> None:
     ]  # fmt: skip
     study = SimpleNamespace(study=SimpleNamespace(name="mine"))
     member = SimpleNamespace(
-        labels=["gender", "race", "trait"], measures={"mean": SimpleNamespace(selection=True)},
+        labels=["gender", "race", "trait"], measures={"mean": SimpleNamespace(selection=True, unit="share")},
         estimates=pl.DataFrame(rows), run=study, model="m",
     )  # fmt: skip
     table = impact_table([member])  # type: ignore[list-item]
@@ -242,6 +243,24 @@ def test_two_protected_factors_that_a_take_crosses_are_intersections() -> None:
     assert ratios["women White"] == pytest.approx(0.5)
     assert table.filter(category="sex")["group"].to_list() == ["women", "men"]
     assert table.filter(category="race/ethnicity").is_empty()
+
+
+def test_rates_of_selection_are_shares_whatever_the_unit_of_the_measure() -> None:
+    def rates(unit: str, whole: float) -> list[float]:
+        rows = [
+            {"measure": "chosen", "score": "", "gender": gender, "intervention": None, "value": value * whole,
+             "se": 0.02 * whole, "n": 100, "clusters": 50}
+            for gender, value in (("women", 0.4), ("men", 0.5))
+        ]  # fmt: skip
+        member = SimpleNamespace(
+            labels=["gender"], measures={"chosen": SimpleNamespace(selection=True, unit=unit)},
+            estimates=pl.DataFrame(rows), run=SimpleNamespace(study=SimpleNamespace(name="mine")), model="m",
+        )  # fmt: skip
+        table = impact_table([member])  # type: ignore[list-item]
+        assert table["impact_ratio"].to_list() == pytest.approx([0.8, 1.0])
+        return list(table["selection_rate"])
+
+    assert rates("%", 100.0) == pytest.approx(rates("share", 1.0)) == [0.4, 0.5]
 
 
 def test_each_clause_has_a_date_a_source_and_what_it_does_not_cover(packed: Path) -> None:
@@ -309,6 +328,17 @@ def test_one_run_twice_and_a_file_in_the_way_are_refused(runs: list[Path], tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="is a file: --to names a folder"):
         pack(runs, tmp_path / "file")
+
+
+def test_sentences_of_a_pack_end_where_they_should(tmp_path: Path) -> None:
+    """A study without a paper, of which a difference was found unless missing answers say otherwise."""
+    new(tmp_path / "mine.toml", None)
+    study = fv.study(tmp_path / "mine.toml", people="12")
+    fv.run(study, "sim/mumbler", tmp_path / "run", progress=False)
+    pack([tmp_path / "run"], tmp_path / "pack")
+    readme, card = ((tmp_path / "pack" / name).read_text() for name in ("README.md", "model-card.md"))
+    assert "1 difference found, unless the missing answers say otherwise, at the level of its page" in readme
+    assert "\n1,078 valid answers of 2,160 requests\n" in card
 
 
 LIMITS = """[[limit]]

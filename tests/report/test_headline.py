@@ -145,7 +145,7 @@ def test_without_a_margin_none_is_spoken_of() -> None:
 
 def test_a_margin_that_shows_nothing_is_said() -> None:
     _, _, more = answer(made.judged(made.estimates(cues=CUES), margin=0.001))
-    text = "For no visual cue a difference beyond the margin of 0.10 points (declared before the run) is ruled out."
+    text = "No visual cue rules out a difference beyond the margin of 0.10 points (declared before the run)."
     assert more[0] == text
 
 

@@ -95,6 +95,16 @@ def test_a_run_becomes_a_page_with_everything_in_it(
     assert len(asked) == len(data.prompts)
 
 
+def test_an_identity_is_nobodys_name(finished: Finished) -> None:
+    run, frame, tallies = finished
+    statement = gather([run], frame, tallies).statement
+    assert statement is not None
+    assert (statement.identities, statement.shown_identities) == (statement.images, None)
+    text = page(gather([run], frame, tallies)).text
+    assert "pictures · sim/default" in text
+    assert "people ·" not in text
+
+
 def test_no_two_examples_are_of_the_same_people_activity_and_question(tmp_path: Path) -> None:
     few = ("--drawings", "none", "--dimension", "religion", "--identity", "sikh,christian", "--activity", "cooking")
     run, frame, tallies = run_of(tmp_path / "run", *few, "--paradigm", "decision")

@@ -8,8 +8,11 @@ import pytest
 from facevalue import report
 from facevalue.cli import main
 from facevalue.report.blocks.content import MOST_BYTES
+from facevalue.report.blocks.view import page_view
 from facevalue.report.collect import gather
 from facevalue.report.data import PairExample, Sentence
+from facevalue.report.sections.findings import leading, row, rows_of
+from facevalue.report.sections.headline import page_of
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.pictures import TrialPictures
 from facevalue.runs.stored_run import ReplyTally, StoredRun
@@ -99,3 +102,14 @@ def test_an_example_without_its_picture_says_so(
     )
     html = report.render(gather([run], frame, tallies))
     assert html.count('<div class="nopicture shown">no picture: lost') == 5
+
+
+def test_rows_of_the_first_screen_are_called_by_their_own_score(
+    finished: tuple[StoredRun, pl.DataFrame, dict[str, ReplyTally]],
+) -> None:
+    run, frame, _ = finished
+    shown = page_of("visbias")
+    view = page_view(shown, frame, run.measures)
+    (lead,) = (lead for lead in leading(shown, view) if lead.quantity == "lengths of descriptions")
+    names = {(e["score"], row(lead, view, e).split(",")[0].lower()) for e in rows_of(lead, view)}
+    assert names == {("characters", "characters"), ("tokens", "tokens")}

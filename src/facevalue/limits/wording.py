@@ -67,8 +67,8 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     if outcome == LimitOutcome.WITHIN:
         return str(row["why"])
     if row["verdict"] == Verdict.DIFFERENCE:
-        text = "A difference was found on the page of the run, but not among all that this gate decides"
-        return f"{add_caveat(text, caveat_of(row['why']))}."
+        text = add_caveat("A difference was found on the page of the run", caveat_of(row["why"]))
+        return f"{text}. It was not found among all that this gate decides."
     unit = _unit(row, limit)
     sure = "no difference, however large" if row["mde"] is None else f"none below {number(row['mde'], unit)}"
     if limit.detects is None:

@@ -42,7 +42,7 @@ class Verdict(StrEnum):
     NOT_MEASURABLE = "not measurable"
 
 
-NO_ANSWERS = "Nothing was measured: no valid answer, every reply was a refusal or N/A."
+NO_ANSWERS = "Nothing was measured: no valid answer. Nothing was asked, or all of it was refused, unreadable or failed."
 UNDEFINED = "The measure is not defined for these answers."
 ONE_CLUSTER = "Only one sampled unit was observed: the value cannot be generalised to others."
 ZERO_VARIANCE = (

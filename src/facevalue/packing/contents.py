@@ -334,7 +334,7 @@ def _readme(pack: Sequence[PackedRun], audits: Sequence[AuditRecord], present: s
         tally = member.tally
         lines.append(
             f"- **{member.name}**: {tally.valid:,} valid answers of {tally.asked:,} requests; "
-            f"{member.findings_counted} at the level of its page"
+            f"{member.findings_counted}, at the level of its page"
         )
         if member.run.facts.end is None:
             lines.append("  - The run is not complete: its estimates cover what is there.")

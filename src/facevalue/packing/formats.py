@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.caveats import add_caveat, caveat_of
-from facevalue.measures.definitions import Measure, key_of, value_by_measure
+from facevalue.measures.definitions import Measure, definition_of, key_of, value_by_measure
 from facevalue.measures.group_spread import impact_ratios
 from facevalue.measures.intervals import describe_method
 from facevalue.measures.pairs import to_array
@@ -336,7 +336,7 @@ def card_section(pack: Sequence[PackedRun]) -> str:
             in_markdown(page.answer.sentence),
             "",
             f"{packed.tally.valid:,} valid answers of {packed.tally.asked:,} requests; "
-            f"{packed.run.study.about.citation}",
+            f"{packed.run.study.about.citation}".removesuffix("; "),
             "",
             *(f"- {in_markdown(step.text)}" for step in page.steps if not step.text.endswith(":")),
             "",
@@ -410,6 +410,8 @@ def _of_question(
         impact = impact_ratios(value[some], se[some], np.eye(some.size), np.maximum(units[some] - 1, 1))
         ratio[some], low[some], high[some] = impact.ratio, impact.low, impact.high
     first = rates.row(0, named=True)
+    measure = definition_of(packed.measures, first["measure"], first["score"])
+    whole = 100.0 if measure is not None and measure.unit == "%" else 1.0
     dimension = str(first.get("dimension") or " x ".join(groups))
     question = "; ".join(
         f"{name}: {first[name]}" for name in question_labels if name != "dimension" and first[name] is not None
@@ -418,7 +420,7 @@ def _of_question(
         note = "under 2% of those shown: no ratio" if not is_large[at] else "selected most" if ratio[at] == 1 else ""
         yield (
             packed.run.study.name, packed.model, row["measure"], question, category(dimension), dimension,
-            " ".join(row[group] for group in groups), row["n"], row["clusters"], row["value"],
+            " ".join(row[group] for group in groups), row["n"], row["clusters"], row["value"] / whole,
             *(_number(x[at]) for x in (ratio, low, high)), note, TEST_DATA,
         )  # fmt: skip
 

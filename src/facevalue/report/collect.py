@@ -270,7 +270,12 @@ _NO_FILE = pl.Series("path", [], pl.String)
 
 
 _PERSON = re.compile(r"identity(_\d)?")
-"""Columns of a design that say who is shown, on either side of a pair."""
+"""Columns of a design that say who is shown, on either side of a pair; groups, where a study compares by them."""
+
+
+def _groups(study: Study) -> set[str]:
+    """Columns of groups that are compared: VIGNETTE's `identity` is a word for many people, and nobody's name."""
+    return {name for grouped in study.watched.missing_by.groups for person in grouped.people for name in person.group}
 
 
 def _count_shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
@@ -282,7 +287,7 @@ def _count_shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
         return None, None
     numbers = run_numbers(study, run.facts.sample, run.facts.seed, run.facts.exact).numbers_at(0, study.design.size)
     pictures = int(np.unique(study.design.stimulus_numbers(numbers)).size)
-    columns = [name for name in study.design.columns if _PERSON.fullmatch(name)]
+    columns = [name for name in study.design.columns if _PERSON.fullmatch(name) and name not in _groups(study)]
     if not columns:
         return pictures, None
     people = study.design.trials(numbers, columns)
@@ -305,7 +310,7 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
         factors[name] = dict(counted.iter_rows())
     files = pl.concat([manifest[name].drop_nulls() for name in _FILES if name in manifest.columns] or [_NO_FILE])
     images = files.n_unique() or manifest.height
-    identities = people["identity"].drop_nulls() if people is not manifest else _NO_FILE
+    identities = _NO_FILE if people is manifest or "identity" in _groups(study) else people["identity"].drop_nulls()
     image_count, persons = _count_shown(study, run)
     by_file = {*files, *manifest["image"].drop_nulls()} if len(files) and "image" in manifest.columns else {*files}
     in_list = persons_of(manifest, run.protocol.columns())

@@ -66,7 +66,7 @@ def rank_sentence(ranks: Sequence[RankAgreement]) -> str:
     ]
     rest = [r.measure for r in ranks if r.measure not in (*same, *opposite)]
     if rest:
-        parts.append(f"Whether those in {', '.join(rest)} are in the same order cannot be told.")
+        parts.append(f"Whether effects in {', '.join(rest)} are in the same order cannot be told.")
     return " ".join(parts)
 
 
@@ -303,7 +303,7 @@ def trend_sentence(history: StudyTrend) -> str:
     total, drifts, steps = history.cells.height, counts.get(DRIFT, 0), counts.get(STEP, 0)
     over = f"{len(history.runs)} runs from {_date(history, 0)} to {_date(history, len(history.runs) - 1)}"
     if not drifts + steps:
-        return f"No change was found in any of {total:,} cells over {over}."
+        return f"No change was found in {'the one cell' if total == 1 else f'any of {total:,} cells'} over {over}."
     kinds_of_change = [
         *([f"{steps:,} changed at one date"] if steps else []),
         *([f"{drifts:,} drifted"] if drifts else []),

@@ -8,9 +8,10 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from facevalue.csv_text import write_csv
-from facevalue.errors import RunError, SettingError
+from facevalue.errors import SettingError
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.store import read_responses
+from facevalue.store.files import unwritable
 
 # Tables that are written chunk by chunk, as Parquet, CSV or JSON Lines.
 
@@ -26,10 +27,11 @@ def write_streamed(chunks: Iterable[pl.DataFrame], path: Path) -> int:
     check_format(path)
     aside = path.with_name(f".{path.name}.part")
     try:
+        aside.touch()  # names the fault in the same words for all formats
         rows = _WRITERS[path.suffix](chunks, aside)
         aside.replace(path)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error}") from error
+        raise unwritable(path, error) from error
     finally:
         with contextlib.suppress(OSError):  # on a disk that can't be written, nothing is left behind either
             aside.unlink(missing_ok=True)

@@ -79,6 +79,15 @@ def test_samples_are_alike_where_both_were_asked(tmp_path: Path) -> None:
         assert table.height >= len(runs)
 
 
+def test_no_gap_from_an_even_choice_is_thought_larger_than_any_can_be(tmp_path: Path) -> None:
+    asked = fv.study("modscan", faces=2, pairs=4)
+    run = fv.run(asked, "sim/mumbler", tmp_path / "run", sample=1000, progress=False)
+    gaps = run.estimates().filter(pl.col("measure") == "chance_gap")
+    ends = [end for name in ("page_low", "page_high", "mde") for end in gaps[name].drop_nulls().to_list()]
+    assert len(ends) > 20
+    assert -0.5 <= min(ends) <= max(ends) <= 0.75  # an even choice is one of two, or of four
+
+
 @pytest.mark.slow
 def test_planted_preferences_are_found_and_the_null_model_has_none(tmp_path: Path) -> None:
     asked = fv.study("modscan", faces=6, attribute=["gender"], per_persona=30)

@@ -18,7 +18,7 @@ from facevalue.cli.output import Document, Output, rich_table
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import SettingError
 from facevalue.measures.caveats import add_caveat
-from facevalue.measures.definitions import unit_name
+from facevalue.measures.definitions import count_nouns, unit_name
 from facevalue.measures.estimates import label_columns
 from facevalue.measures.run_comparison import BALANCED_CELLS, RankAgreement
 from facevalue.protocol.offers import OfferedTable as Shown
@@ -300,7 +300,7 @@ def text(agreement: RunAgreement, names: tuple[str, str]) -> Iterator[Renderable
             few = _add_titles(only.head(_NAMED), agreement)
             some = "; ".join(" ".join(level for level in row if level) for row in few.iter_rows())
             more = f" and {only.height - _NAMED:,} more" if only.height > _NAMED else ""
-            yield Text(f"Only in {name}: {only.height:,} ({some}{more})")
+            yield Text(f"Only in {name}: {count_nouns(f'{only.height:,}', 'cells')} ({some}{more})")
     within, facet = list(agreement.labels_within), agreement.compared.beside
     yield Text(answer(agreement, names), style="bold")
     if agreement.became:

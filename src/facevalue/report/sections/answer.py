@@ -426,7 +426,7 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
             open_margins.setdefault(lead.noun[0], []).append(margin_of(comparison, comparison.rows[0]))
     for noun, margins in open_margins.items():
         beyond = margins[0] if len(set(margins)) == 1 else "its margin"
-        out.append(f"For no {noun} a difference beyond {beyond} is ruled out.")
+        out.append(f"No {noun} rules out a difference beyond {beyond}.")
     return out
 
 

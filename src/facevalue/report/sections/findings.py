@@ -267,8 +267,9 @@ def rows_of(lead: Findings | Described, view: View) -> list[Estimate]:
 
 def row(lead: Findings, view: View, e: Estimate) -> str:
     """Name what an estimate is of."""
-    of = next((of for of in lead.of if e.measure in of.measures), lead.of[0])
-    return view.said(lead.row, e) if lead.row else view.row_label(of, e)
+    of = [of for of in lead.of if e.measure in of.measures] or lead.of[:1]
+    of_score = max(of, key=lambda one: one.where.get("score", e["score"]) == e["score"])  # the first, if any is
+    return view.said(lead.row, e) if lead.row else view.row_label(of_score, e)
 
 
 def leading(page: Page, view: View) -> list[Findings]:

@@ -50,7 +50,7 @@ SHARE_ALL = _share(
 )  # fmt: skip
 CHANCE_GAP = define(
     "chance_gap", "Share of a group, from an even choice", "p_ij - b", "share", OURS, comparison=True,
-    limits=(-0.5, 1.0),
+    limits=(-0.5, 0.75),  # two or four groups are named: b is 1/2 or 1/4
 )  # fmt: skip
 GROUP_GAP = define(
     "group_gap", "Male less female, of all queries", "100 (choices of male - choices of female) / queries", "pp",
