@@ -221,7 +221,8 @@ class EstimateTable:
             texts = {name: [levels[row] for row in rows.tolist()] for name, levels in texts.items()}  # type: ignore[union-attr]
             estimates = estimates.at(rows)
         estimates = _with_width(measure, estimates)
-        size, floor, bounds = estimates.value.size, estimates.floor, estimates.bounds
+        size, floor = estimates.value.size, estimates.floor
+        bounds = None if estimates.bounds is None else estimates.bounds.widen_to(estimates.value)
         columns: dict[str, Sequence[str | None] | npt.NDArray[Any] | None] = {
             "value": estimates.value,
             "low": np.maximum(estimates.low, measure.limits[0]),

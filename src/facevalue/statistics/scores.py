@@ -144,8 +144,6 @@ class ModelScores:
         keep: npt.NDArray[np.bool_],
     ) -> None:
         """Add estimates to the table, with tests where the estimand is tested; `keep`: which cells are shown at all."""
-        if estimates.bounds is not None:
-            estimates = replace(estimates, bounds=estimates.bounds.widen_to(estimates.value))
         keep = keep & estimand.holds(labels, estimates.value.size)
         self.add(table, estimand, self.breakdown.make_labels(labels), estimates, keep)
 

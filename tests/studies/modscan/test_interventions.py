@@ -222,7 +222,7 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     change = found.filter(
         pl.col("versus").is_not_null(), pl.col("instance").is_null(), measure="place_share", score="left"
     )
-    assert levels["clusters"].to_list() == [48]  # half of the people, of whom each stands in three pairs
+    assert levels["clusters"].to_list() == [96]  # people, each of whom stands in three pairs
     assert change["detail"].str.ends_with(f"by {UNIT}").all()
     assert change["low"].is_not_null().all()
 
