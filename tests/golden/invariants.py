@@ -15,7 +15,7 @@ INVARIANTS: dict[str, pl.Expr] = {
     "an interval holds its value": (_LOW <= _V + ROUNDING) & (_V <= _HIGH + ROUNDING),
     "a low end has a high one": _LOW.is_null() == _HIGH.is_null(),
     "the page's interval holds the 95% one": (_PAGE_LOW <= _LOW + ROUNDING) & (_HIGH <= _PAGE_HIGH + ROUNDING),
-    "bounds hold their value": (pl.col("bound_low") <= _V + ROUNDING) & (_V <= pl.col("bound_high") + ROUNDING),
+    "bounds hold their value": (pl.col("bound_low") <= _V + ROUNDING) & (pl.col("bound_high") + ROUNDING >= _V),
     "bounds have an order": pl.col("bound_low") <= pl.col("bound_high") + ROUNDING,
     "what has no value has no interval, error or test": _V.is_not_null()
     | pl.all_horizontal(pl.col("low", "high", "se", "p", "q", "q_page").is_null()),
