@@ -2,8 +2,8 @@ r"""Forced choice: which of the question's options a reply names, or why it name
 
 The rules are those of the `stylisticbias` protocol (seed 001, C.2): a reply counts only if it maps unambiguously to
 one option; refusals, hedges, replies that name several options and replies that name none are invalid. A reply is
-first made plain (`_text`), then each mention of an option is replaced by one mark (`_mentions`), and the rules are
-applied to marks and words. What they do not settle is N/A. docs/reference/answers.md has every rule with examples.
+first made plain, then each mention of an option is replaced by one mark, and the rules are applied to marks and
+words. What they do not settle is N/A. docs/reference/answers.md has every rule with examples.
 
 Letters count where letters are answers, texts on word boundaries. Every pattern has bounded repetitions, so that
 finding takes time linear in the length of the reply. An amount is a range between two numbers, or all below or above

@@ -363,7 +363,7 @@ def impact_table(pack: Sequence[PackedRun]) -> pl.DataFrame:
     Equation
     --------
     Impact ratio: rate of the group / rate of the group that is selected most. Intervals by the delta method on the log
-    scale, groups taken as independent, whoever is selected most (`measures.impact`); for groups of the same sets, whose
+    scale, groups taken as independent, whoever is selected most (`group_spread`); for groups of the same sets, whose
     rates move together, they are too wide rather than too narrow. Null where a group has less than 2% of the people, is
     selected most, or has no standard error.
     """
@@ -411,7 +411,7 @@ def _of_question(
         ratio[some], low[some], high[some] = impact.ratio, impact.low, impact.high
     first = rates.row(0, named=True)
     measure = definition_of(packed.measures, first["measure"], first["score"])
-    whole = 100.0 if measure is not None and measure.unit == "%" else 1.0
+    scale = 100.0 if measure is not None and measure.unit == "%" else 1.0
     dimension = str(first.get("dimension") or " x ".join(groups))
     question = "; ".join(
         f"{name}: {first[name]}" for name in question_labels if name != "dimension" and first[name] is not None
@@ -420,7 +420,7 @@ def _of_question(
         note = "under 2% of those shown: no ratio" if not is_large[at] else "selected most" if ratio[at] == 1 else ""
         yield (
             packed.run.study.name, packed.model, row["measure"], question, category(dimension), dimension,
-            " ".join(row[group] for group in groups), row["n"], row["clusters"], row["value"] / whole,
+            " ".join(row[group] for group in groups), row["n"], row["clusters"], row["value"] / scale,
             *(_number(x[at]) for x in (ratio, low, high)), note, TEST_DATA,
         )  # fmt: skip
 

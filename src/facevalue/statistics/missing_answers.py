@@ -231,11 +231,11 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
             _add_shares(table, short, ("dimension", "group", "prompt"), [(reason, column)], unit_names)
     several, number = (pl.col("group").n_unique() > 1).over("unit"), pl.col("unit").rank("dense").cast(pl.Int64)
     numbered = {"number": number, "block": pl.when(several).then(number).otherwise(0)}
-    parts = [rows.with_columns(**numbered) for rows in grouped.partition_by("dimension")] if grouped.height else []
+    tables = [rows.with_columns(**numbered) for rows in grouped.partition_by("dimension")] if grouped.height else []
     compared = [
         excess
         for reason, column in _REASONS
-        for rows in parts
+        for rows in tables
         if rows[column].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows, column))
         if (excess := _Excess.from_cells(rows.with_columns(missing=column), reason)).size
     ]

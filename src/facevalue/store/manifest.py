@@ -302,8 +302,8 @@ def _no_run(folder: Path) -> str:
     """Message for a folder that is no run's, with the folder that was probably meant."""
     if not folder.exists():
         is_number = str(folder).replace(".", "").isdigit()
-        wanted = ": give the folder or URL of a run or audit, not a number" if is_number else ""
-        return f"There is no folder {folder}{wanted}.{nearest(folder)}"
+        advice = ": give the folder or URL of a run or audit, not a number" if is_number else ""
+        return f"There is no folder {folder}{advice}.{nearest(folder)}"
     if folder.suffix == ".zip" or (folder / "SHA256SUMS").exists():
         return f"{folder} is a pack, not the folder of a run: `facevalue pack --verify {folder}` checks it."
     message = f"{folder} is not the folder of a run: it has no {MANIFEST}."

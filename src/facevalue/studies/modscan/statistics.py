@@ -132,7 +132,6 @@ class _Sizes:
     """Distances of shares from equality, and their noise; one of each per cell that has an answer."""
 
     gap: Array
-    se: Array
     noise: Array
     null: Array
     """Covariance of shares, and of those of an even model, shape (cells, cells)."""
@@ -157,11 +156,15 @@ class _Sizes:
         furthest = max(even, 1 - even)
         if not units > 1:
             none = np.full((gap.size, gap.size), np.nan)
-            return cls(gap, np.full(gap.size, np.nan), none, none, furthest, units, people)
+            return cls(gap, none, none, furthest, units, people)
         noise = pair_covariance((chosen - share * choices) / total, weight, people)
         null = noise if only_values() else pair_covariance((chosen - even * choices) / total, weight, people)
-        se: Array = np.sqrt(np.diag(noise)).round(_DIGITS)  # equal however a machine adds
-        return cls(gap, se, noise, null, furthest, units, people)
+        return cls(gap, noise, null, furthest, units, people)
+
+    @property
+    def se(self) -> Array:
+        """Standard errors of the shares, equal however a machine adds."""
+        return np.sqrt(np.diag(self.noise)).round(_DIGITS)
 
     def corrected_mean(self) -> float:
         """Mean size without the part that chance adds."""

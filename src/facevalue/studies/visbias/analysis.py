@@ -333,7 +333,7 @@ def _add_routes(table: EstimateTable, task: str, fields: pl.DataFrame) -> None:
     routes, readings = share_score("routes", m.ROUTE.score), share_score("readings", m.READ.score)
     scores = [
         *(of_form(routes, open_, pl.col("how") == kind, by, outcome=kind) for kind in sorted(set(open_["how"]))),
-        *(of_form(readings, replies, pl.col("read") == how.value, by, outcome=how.value) for how in Read),
+        *(of_form(readings, replies, pl.col("read") == reading.value, by, outcome=reading.value) for reading in Read),
     ]
     if prefilled.is_empty():
         table.add(m.KEPT, {"task": task}, Estimates.make_unmeasured("nothing was filled in beforehand"))
