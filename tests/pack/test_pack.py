@@ -377,7 +377,7 @@ def test_limits_that_do_not_go_with_the_runs_and_a_baseline_alone_are_refused(ru
     with pytest.raises(DataError, match="There is no file"):
         pack(runs, tmp_path / "pack", limits=tmp_path / "none.toml")
     limits.write_text(LIMITS.replace("at_most", "change"))
-    with pytest.raises(RunError, match="no baseline is: none was named"):
+    with pytest.raises(RunError, match="name it by --baseline"):
         pack(runs, tmp_path / "pack", limits=limits)
     with pytest.raises(SettingError, match="give --limits, too"):
         pack(runs, tmp_path / "pack", baselines=[StoredRun.open(runs[0])])

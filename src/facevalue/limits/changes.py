@@ -41,10 +41,15 @@ def baseline_of(run: StoredRun, baselines: Sequence[StoredRun]) -> StoredRun:
     RunError
         There is none, or more than one.
     """
-    of_study = [baseline for baseline in baselines if baseline.study.name == run.study.name]
+    study = run.study.name
+    if not baselines:
+        raise RunError(
+            f"A limit on changes compares {run.place} with an earlier run of {study}: name it by --baseline."
+        )
+    of_study = [baseline for baseline in baselines if baseline.study.name == study]
     if not of_study:
         names = ", ".join(dict.fromkeys(f"{baseline.place} ({baseline.study.name})" for baseline in baselines))
-        raise RunError(f"{run.place} is a run of {run.study.name}, and no baseline is: {names or 'none was named'}.")
+        raise RunError(f"{run.place} is a run of {study}, and no baseline is: {names}.")
     alike = [baseline for baseline in of_study if baseline.study.options == run.study.options]
     candidates = of_study if len(of_study) == 1 else alike
     if len(candidates) != 1:
