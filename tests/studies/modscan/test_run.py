@@ -126,7 +126,7 @@ def test_the_reference_model_names_genders_of_drawn_scenes_and_refuses_to_point_
 
 @pytest.mark.slow
 def test_a_variant_that_answers_more_evenly_lowers_both_scores(tmp_path: Path) -> None:
-    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=6)
+    asked = fv.study("modscan", modality=["language"], attribute=["gender"], per_persona=10)
     with_ = ["debiasing"]
     run = fv.run(asked, "reference/evenly", tmp_path / "run", exact=True, interventions=with_, progress=False)
     under = run.estimates().filter(pl.col("intervention") == "debiasing")
