@@ -415,7 +415,7 @@ def enter_frame(
     measure: Measure,
     frame: pl.DataFrame,
     method: str | npt.NDArray[np.object_] = WILSON_OVER_UNITS,
-    family: str | Sequence[str] | None = None,
+    family: str | None = None,
 ) -> None:
     """Add a row per row of the frame.
 

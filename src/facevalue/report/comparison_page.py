@@ -35,7 +35,7 @@ from facevalue.report.sections.differences import (
 )
 from facevalue.runs.comparisons.answer_flips import AnswerFlips, FlipInWords
 from facevalue.runs.comparisons.comparison import ComparedPair, RunComparison
-from facevalue.runs.comparisons.model_differences import ModelDifferences, answer, became_sentence
+from facevalue.runs.comparisons.model_differences import ModelDifferences, answer, became_sentence, name_cells
 from facevalue.runs.comparisons.trend import DRIFT, STEADY, STEP, StudyTrend, Trend
 
 # Correlations of effects between two runs, for people.
@@ -303,7 +303,7 @@ def trend_sentence(history: StudyTrend) -> str:
     total, drifts, steps = history.cells.height, counts.get(DRIFT, 0), counts.get(STEP, 0)
     over = f"{len(history.runs)} runs from {_date(history, 0)} to {_date(history, len(history.runs) - 1)}"
     if not drifts + steps:
-        return f"No change was found in {'the one cell' if total == 1 else f'any of {total:,} cells'} over {over}."
+        return f"No change was found in {name_cells(total)} over {over}."
     kinds_of_change = [
         *([f"{steps:,} changed at one date"] if steps else []),
         *([f"{drifts:,} drifted"] if drifts else []),

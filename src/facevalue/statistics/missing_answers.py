@@ -218,7 +218,7 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
     if cells["prompt"].n_unique() == 1:  # what was asked is all that was asked
         cells = cells.with_columns(prompt=pl.lit(None, pl.String))
     cells = cells.with_columns((pl.col("unit").rank("dense") - 1).alias("(unit)"))
-    unit_names = _name_units(cells["unit"].unique().sort(), names)
+    unit_names = _name_units(cells["unit"].unique().sort(), names) if names else ()
     reasons = [(reason, column) for reason, column in _REASONS if reason is None or cells[column].sum() > 0]
     of_groups = cells.height - cells["dimension"].null_count()
     grouped, overall = cells[:of_groups], cells[of_groups:]  # cells are in the order of labels, null last
@@ -236,14 +236,14 @@ def _add_estimates(table: EstimateTable, cells: pl.DataFrame, partly: bool, name
         excess
         for reason, column in _REASONS
         for rows in tables
-        if rows[column].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _apart(rows, column))
+        if rows[column].sum() > 0 and rows["group"].n_unique() > 1 and (not reason or _is_tested_alone(rows, column))
         if (excess := _Excess.from_cells(rows.with_columns(missing=column), reason)).size
     ]
     if compared:
         _add_gaps(table, compared, partly, names)
 
 
-def _apart(cells: pl.DataFrame, column: str) -> bool:
+def _is_tested_alone(cells: pl.DataFrame, column: str) -> bool:
     """Return whether a reason is tested by itself, too: there are others, and it is common enough to show something.
 
     How often it occurs is the same whatever labels are dealt, so the test stays exact. A few refusals among many

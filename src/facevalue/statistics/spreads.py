@@ -119,7 +119,7 @@ class Spread(Unsigned):
                 bounds = spread_bounds([ends.select_rows(np.array([level])) for level in np.flatnonzero(cell.is_shown)])
                 is_open = bounds.missing > 0
                 low, high = (np.where(is_open, end, value) for end in (bounds.low, bounds.high))
-                bounds = replace(bounds, low=low, high=high).widen_to(value)
+                bounds = replace(bounds, low=low, high=high)
             labels = {name: [level] for name, level in cell.labels.items()}
             about = {DIMENSION: self.factor, **model.breakdown.make_labels(labels)}
             model.add(table, estimand, about, replace(spread, bounds=bounds))

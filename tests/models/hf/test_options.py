@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue.answers import parse
 from facevalue.errors import DataError, ModelError
-from facevalue.models.hf.options import OPEN, OptionReader, read, spellings_of, tokenise_options
+from facevalue.models.hf.options import OPEN, OptionReader, match_reply, spellings_of, tokenise_options
 from facevalue.models.hf.vocabulary import TokenVocabulary, split
 from facevalue.types import Option
 
@@ -72,8 +72,8 @@ def brute(options: tuple[Option, ...], raw: bytes, token: int) -> int | None:
     spellings = spellings_of(options)
     if token in VOCABULARY.stops:
         text, tail = split(raw)
-        return read(text + ("\ufffd" if tail else ""), spellings, ended=True)
-    return read(split(raw + (VOCABULARY.pieces[token] or b""))[0], spellings, ended=False)
+        return match_reply(text + ("\ufffd" if tail else ""), spellings, ended=True)
+    return match_reply(split(raw + (VOCABULARY.pieces[token] or b""))[0], spellings, ended=False)
 
 
 @settings(max_examples=150)

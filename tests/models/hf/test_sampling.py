@@ -146,7 +146,7 @@ def said(engine: Any, monkeypatch: pytest.MonkeyPatch, *liked: dict[str, float])
 
 
 def begun(reply: Any, question: Question) -> int | None:
-    return reading.read(reply.text, reading.spellings_of(question.options), ended=True)
+    return reading.match_reply(reply.text, reading.spellings_of(question.options), ended=True)
 
 
 @pytest.mark.parametrize("question", [ask("lazy"), ask("warm", A_AB)], ids=["letters", "A-AB"])

@@ -72,7 +72,7 @@ def tried_out(engine: Any, question: Question, sampling: Sampling) -> tuple[list
             longer, reached = [*reply, token], mass * float(shares[token])
             text = loaded.tokenizer.decode(longer, skip_special_tokens=True).split("\ufffd")[0]
             ended = token in loaded.stop_ids or len(longer) == sampling.max_tokens
-            verdict = reading.read(text, spellings, ended=ended)
+            verdict = reading.match_reply(text, spellings, ended=ended)
             if verdict is None:
                 continue
             if verdict >= 0:
@@ -148,7 +148,7 @@ def test_greedy_is_all_or_nothing_and_the_greedy_reply(llava: Path) -> None:
 def read(engine: Any, reply: Any, question: Question) -> int | None:
     """Read a reply when it is done."""
     text = engine.loaded.tokenizer.decode(reply.tokens, skip_special_tokens=True)
-    return reading.read(text, reading.spellings_of(question.options), ended=True)
+    return reading.match_reply(text, reading.spellings_of(question.options), ended=True)
 
 
 def same(one: list[OptionScore], other: list[OptionScore]) -> None:

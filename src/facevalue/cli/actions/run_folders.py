@@ -232,7 +232,7 @@ def _list_counts(counts: Mapping[str, int]) -> str:
 def fetch(run: str, folder: Path) -> Output[WrittenFiles]:
     """Bring the run under a URL into a new folder, which is a run folder like any other; pictures with their run."""
     from facevalue.report.formatting import quantity  # noqa: PLC0415 - scipy takes a second to import
-    from facevalue.runs.storage.fetch import fetch_run  # noqa: PLC0415
+    from facevalue.runs.storage.fetch import fetch_run  # noqa: PLC0415 - scipy takes a second to import
 
     if not is_url(run):
         raise SettingError(f"{run} is no URL of object storage: write s3://BUCKET/PREFIX, gs://, az:// or file://.")

@@ -86,7 +86,7 @@ def _is_letter(text: str) -> bool:
     return len(core) == 1 or core.isdigit()
 
 
-def read(text: str, spellings: Sequence[tuple[TokenSpelling, ...]], *, ended: bool) -> int | None:
+def match_reply(text: str, spellings: Sequence[tuple[TokenSpelling, ...]], *, ended: bool) -> int | None:
     """Return the option that a reply beginning with a text is, None if it is none, or `OPEN` unless it `ended` here.
 
     Once a text is decided, whatever follows it changes nothing, so that the tokens of a reply don't matter.
@@ -205,7 +205,7 @@ class OptionReader:
         reply = text.casefold().lstrip(OPENING)
         if reply and reply[0] not in self._first:
             return None  # most of what could be said: there are thousands of such questions for a step
-        return read(text, self._spellings, ended=ended)
+        return match_reply(text, self._spellings, ended=ended)
 
     def _step(self, raw: bytes) -> OptionStep:
         vocabulary = self._vocabulary

@@ -90,18 +90,24 @@ def _size(value: float, measure: "Measure", digits: int | None = None) -> str:
     return f"{text} {unit}".strip()
 
 
+def name_cells(total: int) -> str:
+    """Name the cells in none of which there is something: "any of 12 cells", "the one cell"."""
+    return "the one cell" if total == 1 else f"any of {total:,} cells"
+
+
 def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     """Sentences on the cells that differ, and on the margin by which none does."""
     total, differing = agreement.cells.height, agreement.differing
-    all_cells = "the one cell" if total == 1 else f"any of {total:,} cells"
     if differing.height:
         cells = f"{differing.height:,} of {total:,} {'cells' if total > 1 else 'cell'}"
         sentence = f"{names[1]} differs from {names[0]} in {cells}"
         sentence += f"{counted_caveats(differing['caveat'])}."
     elif total and (agreement.cells["verdict"] == str(Verdict.NOT_MEASURABLE)).all():
-        sentence = f"No difference between {names[1]} and {names[0]} can be judged in {all_cells}: not measurable."
+        sentence = (
+            f"No difference between {names[1]} and {names[0]} can be judged in {name_cells(total)}: not measurable."
+        )
     else:
-        sentence = f"No difference between {names[1]} and {names[0]} was found in {all_cells}."
+        sentence = f"No difference between {names[1]} and {names[0]} was found in {name_cells(total)}."
     margins = agreement.cells["margin"].drop_nulls().to_list()
     if margins:
         alike = agreement.cells.filter(pl.col("verdict") == "equivalent within the margin")["caveat"]
