@@ -91,4 +91,4 @@ def test_values_only_takes_the_same_values_without_intervals() -> None:
 
 
 def test_agreement_of_nothing_is_not_measurable() -> None:
-    assert np.isnan(agreement_by_chance(np.array([], np.int8), np.array([], np.int8), 2))
+    assert np.isnan(agreement_by_chance(np.array([], np.int64), np.array([], np.int64)))

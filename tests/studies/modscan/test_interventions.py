@@ -24,7 +24,7 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report import collect
-from facevalue.studies.modscan.aggregate import asked_blocks
+from facevalue.studies.modscan.aggregate import TrialAnswers
 from facevalue.studies.modscan.measures import UNIT
 from facevalue.types import Question
 from tests.studies.modscan.asked import answered, build
@@ -203,9 +203,12 @@ def test_changes_are_taken_over_the_people_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
     named = UnitNames().study_units(study).add_to(frame)
-    for number, block in enumerate(asked_blocks(study.design)):
+    blocks = TrialAnswers([answered(study, lambda _: "left")]).blocks()
+    assert len(blocks) == len(study.design.blocks)
+    for number, block in enumerate(blocks.values()):
+        trials = block.trials["trial"].cast(pl.Int64)
         for side, column in zip(("person_1", "person_2"), COLUMNS, strict=True):
-            ours = pl.DataFrame({"level": block.about[side], "change": named[column].to_numpy()[block.trials]}).unique()
+            ours = pl.DataFrame({"level": block.trials[side], "change": named[column].gather(trials)}).unique()
             assert ours["level"].is_unique().all(), number
             assert ours["change"].is_unique().all(), number
 

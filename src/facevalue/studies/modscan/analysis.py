@@ -1,6 +1,6 @@
 """Analysis: every measure of ModSCAN, of sums of the answers to each block."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable, Labels
-from facevalue.measures.estimators import Sums, share_over_pairs
+from facevalue.measures.estimators import PEOPLE_KEYS, Sums, share_over_pairs
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import DYADIC_WILSON
 from facevalue.measures.uncertainty import Estimates
@@ -21,7 +20,7 @@ from facevalue.statistics.levels import Mean
 from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import NOT_ASKED, REASON, AskedBlock, TrialAnswers, real_shares
+from facevalue.studies.modscan.aggregate import AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
 from facevalue.studies.modscan.statistics import (
     GroupChoices,
@@ -66,7 +65,7 @@ def estimands(block: AskedBlock, real: ReferenceShares) -> list[Estimand]:
     ]
 
 
-def block_scores(block: AskedBlock, sums: Mapping[str, Sums], reasons: Sequence[str]) -> list[SumScores]:
+def block_scores(block: AskedBlock, sums: Mapping[str, Sums]) -> list[SumScores]:
     """Scores of the answers to a block."""
     make = partial(SumScores, measures=m.MEASURES, labels=block.labels, method=_method(block))
     place = m.LEFT if block.labels["modality"] == VISION else m.FIRST
@@ -80,49 +79,40 @@ def block_scores(block: AskedBlock, sums: Mapping[str, Sums], reasons: Sequence[
         replies(Score("ahead", m.GROUP_GAP.title, "pp", -100.0, 100.0), s="ahead"),
         replies(share_score("place", place.score), s="first", n="valid"),
         replies(share_score("lost"), s="lost"),
-        *(replies(share_score("reason"), s=f"{REASON}{reason}", labels={**block.labels, "reason": reason})
-          for reason in reasons),
+        *(replies(share_score("reason"), sums=of_reason, s="lost", labels={**block.labels, "reason": reason})
+          for reason, of_reason in block.reasons()),
     ]  # fmt: skip
 
 
-def estimates(
-    answers: Mapping[str, Iterator[pl.DataFrame]], blocks: Sequence[AskedBlock], real_world: str = ""
-) -> pl.DataFrame:
+def estimates(answers: Mapping[str, Iterator[pl.DataFrame]], real_world: str = "") -> pl.DataFrame:
     """Estimate everything, from the answers of each model in chunks."""
-    size = blocks[-1].trials.stop
-    gathered = {model: TrialAnswers(size, chunks) for model, chunks in answers.items()}
+    blocks = {model: TrialAnswers(chunks).blocks() for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else {}
-    tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in gathered}
-    for block in blocks:
-        for model, of_model in gathered.items():
-            if of_model.sums_of_block(block, "requests").any():
-                _add_block(tables[model], block, of_model, real)
-        _add_agreement(tables, block, gathered)
+    tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in blocks}
+    for part in dict.fromkeys(part for of_model in blocks.values() for part in of_model):
+        asked = {model: of_model[part] for model, of_model in blocks.items() if part in of_model}
+        for model, block in asked.items():
+            _add_block(tables[model], block, real)
+        _add_agreement(tables, asked)
     frames = [table.frame() for table in tables.values()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
 
 
 def answer_similarity(
-    model: str,
-    intervention: str,
-    plain: Iterator[pl.DataFrame],
-    changed: Iterator[pl.DataFrame],
-    blocks: Sequence[AskedBlock],
+    model: str, intervention: str, plain: Iterator[pl.DataFrame], changed: Iterator[pl.DataFrame]
 ) -> pl.DataFrame:
     """Similarity of a model's answers with and without an intervention (Table 13)."""
     table = EstimateTable(STUDY, model, m.LABELS, intervention)
-    gathered = [TrialAnswers(blocks[-1].trials.stop, chunks) for chunks in (plain, changed)]
-    for block in blocks:
-        with_and_without = [answers.groups_chosen(block) for answers in gathered]
-        _add_similarity(table, block, with_and_without, {})
+    without, with_it = (TrialAnswers(chunks).blocks() for chunks in (plain, changed))
+    for part in (part for part in without if part in with_it):
+        _add_similarity(table, without[part], with_it[part], {})
     return table.frame()
 
 
-def _add_block(table: EstimateTable, block: AskedBlock, answers: TrialAnswers, real: ReferenceShares) -> None:
-    sums = block.sums(answers)
+def _add_block(table: EstimateTable, block: AskedBlock, real: ReferenceShares) -> None:
+    sums = block.sums(block.trials)
     _add_scores(table, block, block.choices(sums))
-    reasons = [name.removeprefix(REASON) for name in answers.reasons if sums["replies"].numbers[name].any()]
-    estimate_sums(table, estimands(block, real), block_scores(block, sums, reasons))
+    estimate_sums(table, estimands(block, real), block_scores(block, sums))
 
 
 @takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
@@ -137,27 +127,29 @@ def _add_scores(table: EstimateTable, block: AskedBlock, choices: GroupChoices) 
         table.add(measure, block.labels, replace(scores[name], method=scores[name].method + left_out), family)
 
 
-def _add_agreement(
-    tables: Mapping[str, EstimateTable], block: AskedBlock, gathered: Mapping[str, TrialAnswers]
-) -> None:
+def _add_agreement(tables: Mapping[str, EstimateTable], blocks: Mapping[str, AskedBlock]) -> None:
     """Add the similarity of each two models, and the scores where all agree."""
-    chosen = {model: answers.groups_chosen(block) for model, answers in gathered.items()}
-    for first, second in combinations(chosen, 2):
-        _add_similarity(tables[first], block, (chosen[first], chosen[second]), {"other_model": second})
-    if len(chosen) < 2:
+    for first, second in combinations(blocks, 2):
+        _add_similarity(tables[first], blocks[first], blocks[second], {"other_model": second})
+    if len(blocks) < 2:
         return
-    codes = np.stack(list(chosen.values()))
-    is_agreed = (codes == codes[0]).all(axis=0) & (codes[0] >= 0)
-    first, labels = next(iter(tables)), {**block.labels, "other_model": ALL_AGREE}
-    s, n = (count.astype(np.float64) for count in (is_agreed, np.all(codes > NOT_ASKED, axis=0)))
-    tables[first].add(m.AGREED, labels, _share_of_trials(block, s, n))
-    scores = bias_scores(block.choices(block.sums(gathered[first], is_agreed)), SEED)
-    tables[first].add(m.ENSEMBLE, labels, scores["valid"], "agreement")
+    (first, block), *others = blocks.items()
+    choices = block.first_choices()
+    for number, (_, other) in enumerate(others):
+        choices = choices.join(other.first_choices(), "trial", suffix=f"_{number}", maintain_order="left")
+    agree = pl.all_horizontal(pl.col("choice") == pl.col("^choice_.*$"), pl.col("choice") < len(block.groups))
+    labels = {**block.labels, "other_model": ALL_AGREE}
+    tables[first].add(m.AGREED, labels, _share_of_trials(block, choices.with_columns(s=agree)))
+    agreed = block.trials.join(choices.filter(agree), "trial", how="semi", maintain_order="left")
+    tables[first].add(m.ENSEMBLE, labels, bias_scores(block.choices(block.sums(agreed)), SEED)["valid"], "agreement")
 
 
-def _share_of_trials(block: AskedBlock, s: Array, n: Array) -> Estimates:
-    """Share s / n over all trials of a block."""
-    return share_over_pairs(block.by_trial(s=s, n=n), (), _method(block))[1]
+def _share_of_trials(block: AskedBlock, counted: pl.DataFrame) -> Estimates:
+    """Share of trials of a block of which `s` is true; those where it is null, and others, do not count."""
+    keys, s = [*PEOPLE_KEYS, "instance"], pl.col("s").cast(pl.Float64)
+    rows = block.trials.join(counted.select("trial", s), "trial", how="left", maintain_order="left")
+    sums = rows.group_by(keys, maintain_order=True).agg(s.sum(), n=s.count().cast(pl.Float64))
+    return share_over_pairs(Sums.from_frame(sums, ["instance"], PEOPLE_KEYS), (), _method(block))[1]
 
 
 def _method(block: AskedBlock) -> str:
@@ -165,22 +157,20 @@ def _method(block: AskedBlock) -> str:
     return DYADIC_WILSON if block.labels["modality"] == VISION else OVER_SCENES
 
 
-def _add_similarity(table: EstimateTable, block: AskedBlock, pair: Sequence[Chosen], labels: Labels) -> None:
+def _add_similarity(table: EstimateTable, block: AskedBlock, other: AskedBlock, labels: Labels) -> None:
     """Add how often two sets of answers to the same trials are the same."""
-    first, second = pair
-    are_asked = (first > NOT_ASKED) & (second > NOT_ASKED)
-    if not are_asked.any():
+    pairs = block.first_choices().join(other.first_choices(), "trial", suffix="_other", maintain_order="left")
+    if pairs.is_empty():
         return
-    about = {**block.labels, **labels}
-    both_valid = are_asked & (first >= 0) & (second >= 0)
-    for measure, counted in ((m.SIMILARITY, are_asked), (m.SIMILARITY_VALID, both_valid)):
-        s, n = ((first == second) & counted).astype(np.float64), counted.astype(np.float64)
-        table.add(measure, about, _share_of_trials(block, s, n))
-    instance = block.about["instance"].to_physical().to_numpy()
-    of_instances = [are_asked & (instance == at) for at in np.unique(instance[are_asked])]
-    by_chance = [agreement_by_chance(first[at], second[at], len(block.groups)) * at.sum() for at in of_instances]
-    method, none = name_method(IntervalKind.NONE, "follows from the shares of both"), float("nan")
-    size, units = int(are_asked.sum()), block.about["unit"].n_unique()
-    table.add(
-        m.SIMILARITY_CHANCE, about, Estimates.single(sum(by_chance) / size, none, none, none, size, units, method)
-    )
+    about, none = {**block.labels, **labels}, len(block.groups)
+    same, valid = pl.col("choice") == pl.col("choice_other"), pl.max_horizontal("choice", "choice_other") < none
+    for measure, s in ((m.SIMILARITY, same), (m.SIMILARITY_VALID, pl.when(valid).then(same))):
+        table.add(measure, about, _share_of_trials(block, pairs.with_columns(s=s)))
+    trials = pairs.join(block.trials.select("trial", "unit", "instance"), "trial", maintain_order="left")
+    by_chance = [
+        agreement_by_chance(rows["choice"].to_numpy(), rows["choice_other"].to_numpy()) * rows.height
+        for rows in trials.partition_by("instance")
+    ]
+    size, nan, method = trials.height, float("nan"), name_method(IntervalKind.NONE, "follows from the shares of both")
+    chance = Estimates.single(sum(by_chance) / size, nan, nan, nan, size, block.trials["unit"].n_unique(), method)
+    table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor_from, only_values
 from facevalue.measures.estimates import Level
@@ -145,7 +144,9 @@ class _Sizes:
     @classmethod
     def measure(cls, chosen: Array, choices: Array, even: float, people: tuple[Codes, Codes]) -> "_Sizes":
         seen = choices.sum(axis=(1, 2)) > 0
-        chosen, choices = (x.reshape(len(x), -1)[seen] for x in (chosen, choices))
+        chosen, choices = (
+            x[seen].reshape(np.count_nonzero(seen), x[0].size if len(x) else 0) for x in (chosen, choices)
+        )
         people = people[0][seen], people[1][seen]
         has_answers = choices.sum(axis=0) > 0
         chosen, choices = chosen[:, has_answers], choices[:, has_answers]
@@ -222,15 +223,13 @@ def _mean(sizes: Array) -> Array:
     return cell_means(np.where(is_known, sizes, 0.0).sum(), is_known.sum())
 
 
-def agreement_by_chance(first: npt.NDArray[np.int8], second: npt.NDArray[np.int8], levels: int) -> float:
+def agreement_by_chance(first: Codes, second: Codes) -> float:
     """Share of trials on which two sets of answers would agree by chance; NaN without trials.
 
     Parameters
     ----------
     first, second:
-        Codes of what was chosen on the same trials, from 0; -1 for no answer, which counts as an answer of its own.
-    levels:
-        How many codes there are, -1 not counted.
+        Codes of what was chosen on the same trials, from 0; no answer is a code of its own.
 
     Returns
     -------
@@ -238,13 +237,14 @@ def agreement_by_chance(first: npt.NDArray[np.int8], second: npt.NDArray[np.int8
 
     Examples
     --------
-    >>> agreement_by_chance(np.array([0, 0, 1, -1], np.int8), np.array([0, 1, 1, -1], np.int8), 2)
+    >>> agreement_by_chance(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]))
     0.3125
     """
     if not first.size:
         return float("nan")
-    counts = [np.bincount(codes.astype(np.int64) + 1, minlength=levels + 1) / first.size for codes in (first, second)]
-    return float((counts[0] * counts[1]).sum())
+    levels = int(max(first.max(), second.max())) + 1
+    shares = [np.bincount(codes, minlength=levels) / codes.size for codes in (first, second)]
+    return float((shares[0] * shares[1]).sum())
 
 
 ReferenceShares = Mapping[tuple[Level, Level], tuple[float, str]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -183,9 +183,6 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         pictures.scenes["image"] if pictures.scenes.height else (),
     )
 
-    # Once, as a jackknife takes all measures again many times.
-    blocks = cache(partial(Later(__package__, "aggregate").asked_blocks, placed.design))
-
     return Study(
         name=NAME,
         version=1,
@@ -199,7 +196,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         changes=Changes(
             led=prompts.lead_question,
             sampled=_sampled_units(placed.design),
-            alike=lambda *compared: _ANALYSIS.answer_similarity(*compared, blocks()),
+            alike=_ANALYSIS.answer_similarity,
             intervened=_intervention_levels(chosen.paper),
         ),
         watched=Watched(
@@ -214,7 +211,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         sample=placed.sample,
         answer=partial(parsing.answer, style=chosen.style),
-        analyse=lambda answers: _ANALYSIS.estimates(answers, blocks(), str(options["real_world"])),
+        analyse=partial(_ANALYSIS.estimates, real_world=str(options["real_world"])),
         page=partial(Later(__package__, "page").page_about, pictures.scenes),
         reading=Reading(
             unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
