@@ -170,7 +170,6 @@ GROUPS = {
     "Pictures, corpora, installation, scripts": (
         "checks",
         {
-            "scenes": "Check folders of scenes for people.",
             "corpus": "Count gender words beside occupations in a training corpus.",
             "doctor": "Say what is installed, what a GPU allows, what is missing.",
             "schema": "Print the JSON Schema of a command's --json.",

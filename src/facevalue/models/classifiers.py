@@ -76,9 +76,6 @@ class Detector(Protocol):
     >>> class Nobody:
     ...     name = "nobody"
     ...
-    ...     def scores(self, pictures):
-    ...         return (0.0 for _ in pictures)
-    ...
     ...     def persons(self, pictures):
     ...         return ([] for _ in pictures)
     >>> detector: Detector = Nobody()
@@ -87,10 +84,6 @@ class Detector(Protocol):
     @property
     def name(self) -> str:
         """Name in tables."""
-        ...
-
-    def scores(self, pictures: Iterable[Image]) -> Iterator[float]:
-        """Highest score of a person in each picture, from 0 (nobody) to 1, one after the other."""
         ...
 
     def persons(self, pictures: Iterable[Image]) -> Iterator[list[float]]:

@@ -152,20 +152,21 @@ class Column:
 
 
 def lacking(columns: Iterable[Column], names: Sequence[str]) -> list[Fault]:
-    """The columns that are needed and missing, each with the one that may be meant.
+    """The columns that are needed and missing, each with the one that may be meant, which is no column of the study.
 
     Examples
     --------
     >>> [fault.what for fault in lacking([Column("gender", "of the person", needed=True)], ["path", "gendr"])]
     ["your list needs a column 'gender' (of the person); is 'gendr' meant? It has: path, gendr"]
     """
-    out = []
+    out, columns = [], list(columns)
+    free = [name for name in names if name not in {*FORM, *(column.name for column in columns)}]
     for column in columns:
         replaced = column.instead and all(name in names for name in column.instead)
         if not column.needed or column.name in names or replaced:
             continue
-        near = get_close_matches(column.name, [name.lower() for name in names], n=1, cutoff=0.6)
-        hint = next((f"; is {name!r} meant?" for name in names if near == [name.lower()]), ".")
+        near = get_close_matches(column.name, [name.lower() for name in free], n=1, cutoff=0.6)
+        hint = next((f"; is {name!r} meant?" for name in free if near == [name.lower()]), ".")
         meaning = f" ({column.meaning})" if column.meaning else ""
         out.append(Fault(f"your list needs a column {column.name!r}{meaning}{hint} It has: {', '.join(names)}"))
     return out

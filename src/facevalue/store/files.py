@@ -18,9 +18,8 @@ PICTURES = "pictures"
 ROOTS = ("root", "scenes", "species_root")
 """Options of studies that say where the user's own pictures lie."""
 LISTS = (
-    *("manifest", "folder", "folders", "social", "cultural", "pata", "utkface", "fairface", "composed"),
-    *("people_check", "exclude"),
-)
+    "manifest", "folder", "folders", "social", "cultural", "pata", "utkface", "fairface", "composed", "exclude",
+)  # fmt: skip
 """Options that say where lists or folders of pictures are; what they list is in a run's own table of pictures."""
 PLACES = (*ROOTS, *LISTS, "sources", "species", "words", "stereotype_words", "roles")
 """All options that say where files lie: these, and those whose files say what is asked or counted."""

@@ -30,7 +30,7 @@ def alone(folder: Path, shown: PIL.Image.Image) -> float:
 def test_a_score_is_that_of_the_surest_person(tmp_path: Path) -> None:
     detector: Detector = load_detector(write(tmp_path / "tiny"))
     pictures = [BLACK, WHITE, picture("a"), picture("b", (64, 20))]
-    scores = list(detector.scores(pictures))
+    scores = [max(persons, default=0.0) for persons in detector.persons(pictures)]
     assert scores == pytest.approx([alone(tmp_path / "tiny", one) for one in pictures], abs=1e-5)
     assert len(set(scores)) == 4
     assert all(0 < score < 1 for score in scores)
@@ -40,13 +40,13 @@ def test_a_score_is_that_of_the_surest_person(tmp_path: Path) -> None:
 def test_a_picture_has_the_same_score_beside_any_other(tmp_path: Path) -> None:
     detector = load_detector(write(tmp_path))
     shown = picture("a")
-    (first,) = detector.scores([shown])
-    *_, last = detector.scores([picture("b", (200, 100)), shown])
+    (first,) = detector.persons([shown])
+    *_, last = detector.persons([picture("b", (200, 100)), shown])
     assert first == last
 
 
-def test_where_no_person_is_likeliest_the_score_is_0(tmp_path: Path) -> None:
-    assert list(load_detector(write(tmp_path, leaning=-50)).scores([BLACK])) == [0.0]
+def test_where_no_person_is_likeliest_there_is_none(tmp_path: Path) -> None:
+    assert list(load_detector(write(tmp_path, leaning=-50)).persons([BLACK])) == [[]]
 
 
 def test_any_kind_of_detector_is_loaded_as_its_folder_says(tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_any_kind_of_detector_is_loaded_as_its_folder_says(tmp_path: Path) -> No
     )  # fmt: skip
     tf.DetrForObjectDetection(config).save_pretrained(tmp_path)
     tf.DetrImageProcessorPil(size={"height": 64, "width": 64}).save_pretrained(tmp_path)
-    (score,) = load_detector(tmp_path).scores([picture("a")])
-    assert 0 < score < 1
+    (scores,) = load_detector(tmp_path).persons([picture("a")])
+    assert all(0 < score < 1 for score in scores)
 
 
 def test_a_detector_without_the_label_person_names_its_labels(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from facevalue.protocol.cards import StatedCard
 from facevalue.protocol.study import Study
 from facevalue.report.sections.headline import page_of
 from facevalue.runs.checks import check_pictures
-from facevalue.stimuli.images import content_hash
 from facevalue.stimuli.manifest_rows import PicturesError
+from facevalue.studies.modscan.page import page_about
 from tests.studies.modscan.asked import answered, attribute, build
 
 
@@ -133,32 +133,15 @@ def test_folders_without_scenes_are_refused_in_one_sentence(tmp_path: Path) -> N
         build(scenes=str(tmp_path), **asked)
 
 
-def test_scenes_with_people_are_left_out_and_the_page_says_by_whom(tmp_path: Path) -> None:
+def test_the_page_says_whether_people_were_looked_for_in_scenes(tmp_path: Path) -> None:
+    for number in (1, 2):
+        picture(tmp_path / f"scenes/Geek/{number}.png", (64, 64 + number))
     asked = {"scenes": str(tmp_path / "scenes"), "modality": ["language"], "instances": ["geek"]}
-    rows = ["digest,kept,detector,threshold"]
-    for number, kept in ((1, "true"), (2, "false"), (3, "true")):
-        file = tmp_path / f"scenes/Geek/{number}.png"
-        picture(file, (64, 64 + number))
-        rows.append(f"{content_hash(file.read_bytes())},{kept},tiny,0.4")
-    check = tmp_path / "checked.csv"
-    check.write_text("\n".join(rows))
-    study = build(**asked, people_check=str(check))
-    assert attribute(study, "image") == ("Geek/1.png", "Geek/3.png")
-    check.unlink()
-    card = _people(studies.build("modscan", study.options, study.manifest))
-    assert card.value == "1 of 3 pictures left out"
-    assert "tiny found a person with a score of 0.4 or more" in card.note
-    picture(tmp_path / "scenes/Geek/4.png", (64, 99))
-    check.write_text("\n".join(rows))
-    with pytest.raises(DataError, match="1 pictures are not in it"):
-        build(**asked, people_check=str(check))
     assert _people(build(**asked)).value == "Not checked"
     assert _people(build(per_persona=2)).value == "Nobody is drawn"
-
-
-def test_a_check_of_drawn_scenes_is_refused() -> None:
-    with pytest.raises(SettingError, match="--people-check has no effect without --scenes"):
-        build(people_check="checked.csv")
+    listed = build(manifest=scenes(tmp_path, ["geek"]), modality=["language"])
+    assert _people(listed).value == "Not checked"
+    assert page_about(listed.manifest, checked=True).stated[0].value == "Checked"
 
 
 def _people(study: Study) -> StatedCard:
@@ -237,5 +220,3 @@ def test_faces_alone_have_no_effect_where_scenes_are_asked_about(tmp_path: Path)
     listed = faces(tmp_path, [("18", "male", "White"), ("18", "female", "White")])
     with pytest.raises(SettingError, match="the manifest lists no scenes"):
         build(manifest=listed, modality=["language"])
-    with pytest.raises(SettingError, match="--people-check has no effect"):
-        build(manifest=listed, people_check="checked.csv")

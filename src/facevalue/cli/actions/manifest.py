@@ -1,9 +1,8 @@
-"""`facevalue manifest` and `scenes`: lists of one's own pictures, their statement, and empty scenes."""
+"""`facevalue manifest`: lists of one's own pictures, and their statement."""
 
 import hashlib
 import re
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,11 @@ from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.csv_text import csv_bytes
 from facevalue.errors import DataError, SettingError
-from facevalue.models.classifiers import load_detector
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.makings.data_statement import FILE, ListFile, Rights, data_statement
 from facevalue.runs.makings.made_list import stated_before, to_file, write_made_statement
-from facevalue.runs.own_pictures.manifest_check import ManifestUse, Upright, check_manifest, check_scenes, write_upright
+from facevalue.runs.own_pictures.manifest_check import ManifestUse, Upright, check_manifest, write_upright
 from facevalue.stimuli.base import Kind
-from facevalue.stimuli.folders import read_scenes
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
 from facevalue.stimuli.manifest_rows import Fault
@@ -347,54 +344,3 @@ def _missing(rights: Rights) -> tuple[str, ...]:
         ("--cite", rights.cite_as), ("--published", rights.published),
     )  # fmt: skip
     return tuple(option for option, value in entries if value is None)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedScene:
-    """Pictures of a scene."""
-
-    scene: str
-    pictures: int
-    kept: int
-    """Pictures that show nobody."""
-    peopled: int
-    broken: int
-    """Pictures that cannot be read."""
-
-
-@dataclass(frozen=True)
-class ScenesDocument(Document):
-    """Scenes that were looked at for people."""
-
-    FORMAT: ClassVar[str] = "scenes"
-    scenes: tuple[CheckedScene, ...]
-    detector: str
-    file: str
-    """Scores of every picture."""
-
-
-def check_folders(folder: Path, detector: Path, out: Path, threshold: float) -> Output[ScenesDocument]:
-    """Look for people in the pictures of scenes, and list which are kept, with scores."""
-    if out.suffix != ".csv":
-        raise SettingError(f"{out.name} is no .csv file: a check is written as CSV.")
-    table = read_scenes(folder)
-    people_detector = load_detector(detector)
-    rows: list[dict[str, object]] = []
-    with click.progressbar(check_scenes(table, folder, people_detector, threshold), table.height, "Looking for people",
-                           file=sys.stderr) as progress:  # fmt: skip
-        rows.extend(progress)
-    checked = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
-    write_whole(out, csv_bytes(checked))
-    scenes = []
-    for (scene,), pictures in checked.group_by("scene", maintain_order=True):
-        clear, broken = int((pictures["kept"] == "true").sum()), pictures["score"].null_count()
-        scenes.append(CheckedScene(str(scene), pictures.height, clear, pictures.height - clear - broken, broken))
-    document = ScenesDocument(tuple(scenes), people_detector.name, str(out))
-    return Output(document, _lines(document), Exit.DONE if all(scene.kept for scene in scenes) else Exit.REFUSED)
-
-
-def _lines(checked: ScenesDocument) -> Iterator[str]:
-    for scene in checked.scenes:
-        damaged = f", {scene.broken:,} cannot be read" if scene.broken else ""
-        yield f"{scene.scene}: {scene.kept:,} of {scene.pictures:,} kept; {scene.peopled:,} show a person{damaged}."
-    yield f"Scores of {checked.detector}: {checked.file}"

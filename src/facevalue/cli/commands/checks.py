@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from facevalue.cli.command import Printing
-from facevalue.cli.params import CommandName, NamedRun, NumberWithin, RunPlace, StudyName
+from facevalue.cli.params import CommandName, NamedRun, RunPlace, StudyName
 from facevalue.printable import join_names
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -98,30 +98,6 @@ calibrate = Printing(
     """,
 )  # fmt: skip
 
-
-scenes = click.Group(
-    "scenes",
-    help="Check folders of scenes for people.",
-    commands=[
-        Printing(
-            "check",
-            "manifest:check_folders",
-            (
-                click.Argument(["folder"], metavar="DIR", type=click.Path(path_type=Path)),
-                click.Option(["--detector"], required=True, metavar="FOLDER", type=click.Path(path_type=Path),
-                             help="An object detector of transformers that has a label 'person'. Nothing is "
-                             "downloaded."),
-                click.Option(["--out"], required=True, type=_FILE, help="A .csv file."),
-                click.Option(["--threshold"], type=NumberWithin(0, 1, min_open=True), default=0.5,
-                             show_default=True, help="Lowest score at which a person counts."),
-            ),
-            """Look for people in the pictures of DIR, which holds a folder per scene, and list which are kept.
-
-            Each is listed with its score. Ends with status 1 if a scene keeps no picture.
-            """,
-        )
-    ],
-)  # fmt: skip
 
 corpus = Printing(
     "corpus",

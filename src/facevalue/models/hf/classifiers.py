@@ -55,11 +55,6 @@ class HFDetector:
         """The folder's name."""
         return self._name
 
-    def scores(self, pictures: Iterable[Image]) -> Iterator[float]:
-        """Highest score among what is detected as a person, 0 where nothing is; one picture after the other."""
-        for persons in self.persons(pictures):
-            yield max(persons, default=0.0)
-
     def persons(self, pictures: Iterable[Image]) -> Iterator[list[float]]:
         """Score of each box that is detected as a person; one picture after the other."""
         import torch  # noqa: PLC0415

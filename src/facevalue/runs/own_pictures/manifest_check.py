@@ -16,14 +16,13 @@ import polars as pl
 from facevalue.csv_text import csv_bytes
 from facevalue.design import Block
 from facevalue.errors import DataError, FaceValueError
-from facevalue.models.classifiers import Detector
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.sources import own_manifest
 from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.checks import check_pictures, check_shown
 from facevalue.runs.requests import stimulus_columns
-from facevalue.stimuli.folders import COLUMNS, nearest_file
-from facevalue.stimuli.images import FORMATS, FileSource, ImageFiles, content_hash, image_files, noting
+from facevalue.stimuli.folders import nearest_file
+from facevalue.stimuli.images import FORMATS, FileSource, image_files, noting
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.manifest_rows import (
     FORM,
@@ -37,7 +36,7 @@ from facevalue.stimuli.manifest_rows import (
     person_numbers,
     persons_of,
 )
-from facevalue.stimuli.pixels import ManyFacts, PictureFacts, facts_of, lookalikes, picture_on_white
+from facevalue.stimuli.pixels import ManyFacts, PictureFacts, facts_of, lookalikes
 from facevalue.store.files import write_whole
 from facevalue.types import OptionValue
 
@@ -364,36 +363,6 @@ def _upright(data: bytes, path: str) -> bytes:
     except Exception as error:  # Pillow raises many kinds for damaged files
         raise DataError(f"{path}: the image is damaged.") from error
     return out.getvalue()
-
-
-# Checks of scenes for people.
-
-
-def check_scenes(table: pl.DataFrame, root: Path, detector: Detector, threshold: float) -> Iterator[dict[str, object]]:
-    """Look at one scene after the other.
-
-    `table`, `root`: as of `stimuli.folders.read_scenes`. `detector`: who looks. `threshold`: score from which a
-    person counts, in (0, 1].
-
-    Yields a row with `COLUMNS` per picture, as soon as it was looked at. One that cannot be read is not kept; its score
-    is null.
-    """
-    files = ImageFiles(table, root)
-    for path, scene in table.select("path", "scene").iter_rows():
-        score, digest, problem = None, "", ""
-        try:
-            data = files.read(path)
-            digest = content_hash(data)
-            (score,) = detector.scores([_open_picture(data, path)])
-        except DataError as error:
-            problem = str(error)
-        verdict = "true" if score is not None and score < threshold else "false"
-        row = (path, scene, score, verdict, problem, digest, detector.name, f"{threshold:g}")
-        yield dict(zip(COLUMNS, row, strict=True))
-
-
-def _open_picture(data: bytes, path: str) -> PIL.Image.Image:
-    return picture_on_white(data, path)
 
 
 MOST_HINTS = 20

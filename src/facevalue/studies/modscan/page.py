@@ -17,7 +17,7 @@ from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
 from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
-from facevalue.studies.modscan.pictures import CHECK, TONES
+from facevalue.studies.modscan.pictures import TONES
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION
 
 WORDS = Words(__package__)
@@ -255,17 +255,13 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
 _UNCHECKED = StatedCard(name="people", when=(Of("place_share.first", SETTING),), **WORDS("people.unchecked"))
 
 
-def page_about(scenes: pl.DataFrame) -> Page:
-    """The page of a run that shows these scenes: it says whether people were looked for in them."""
-    first = next(scenes.head(1).iter_rows(named=True), {})
+def page_about(scenes: pl.DataFrame, *, checked: bool) -> Page:
+    """The page of a run that shows these scenes, of which those with people were left out if they were checked."""
     people = _UNCHECKED
-    if first and first["path"] is None:
+    if scenes.height and scenes["path"].null_count() == scenes.height:
         people = replace(_UNCHECKED, **WORDS("people.drawn"))
-    elif first.get("dropped"):
-        dropped, detector, threshold = (str(first[name]) for name in CHECK)
-        texts = WORDS("people.checked")
-        note = texts["note"].format(detector=detector, threshold=threshold)
-        people = replace(_UNCHECKED, value=f"{dropped} pictures left out", note=note, status="fine")
+    elif checked:
+        people = replace(_UNCHECKED, **WORDS("people.checked"))
     return replace(PAGE, stated=(people, *PAGE.stated[1:]))
 
 

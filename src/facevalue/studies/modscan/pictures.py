@@ -18,7 +18,7 @@ from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.drawings.workers import DrawnImages, TableDrawings
 from facevalue.stimuli.face_datasets import read_fairface, read_utkface, read_utkface_pairs
-from facevalue.stimuli.folders import Levels, read_folder, without_people
+from facevalue.stimuli.folders import Levels, read_folder
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest_rows import Column, Listing
 from facevalue.stimuli.mixed_stimuli import check_images
@@ -29,8 +29,6 @@ from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, SCENES,
 from facevalue.types import OptionValue, Stimulus
 
 PERSONA = "persona"
-CHECK = ("dropped", "detector", "threshold")
-"""Columns of scenes that were checked for people: how many were left out, by whom, and from which score."""
 _SCENE = ("image", "path", PERSONA, "identity", "set")
 
 
@@ -421,35 +419,25 @@ def _drawn_scenes(personas: Sequence[str], chosen: Selection) -> pl.DataFrame:
 def _listed_scenes(
     options: Options, chosen: Selection, personas: Sequence[str], columns: Sequence[Column]
 ) -> pl.DataFrame | None:
-    """The user's own scenes of these personas; of those that were checked the ones without people, and who looked.
-
-    A run outlives the check, so that the manifest says what was left out. None where the user has no scenes.
-    """
-    folder, check = _place(options), str(options["people_check"])
+    """The user's own scenes of these personas; None where the user has none."""
     listed = split_scenes(own_manifest(options, columns))[1] if options["manifest"] else pl.DataFrame()
     if options["scenes"]:
         if listed.height:
             raise DataError("The manifest lists scenes: leave out --scenes, or list faces alone.")
         levels = {PERSONA: Levels({persona.name: () for persona in instances(PERSONA)})}
-        listed = read_folder(folder, [f"{{{PERSONA}}}/{{n}}"], levels)
+        listed = read_folder(_place(options), [f"{{{PERSONA}}}/{{n}}"], levels)
     elif listed.height:
         listed = listed.with_columns(_persona_names(listed[PERSONA]))
-    elif check or (options["manifest"] and VISION not in chosen.modalities):
+    elif options["manifest"] and VISION not in chosen.modalities:
         raise SettingError(
-            f"{'--people-check' if check else '--manifest'} has no effect: the manifest lists no scenes, which have a "
-            f"{PERSONA!r}, such as geek."
+            f"--manifest has no effect: the manifest lists no scenes, which have a {PERSONA!r}, such as geek."
         )
     else:
         return None
     frame = listed.filter(pl.col(PERSONA).is_in(personas)).select(_SCENE)
     if frame.is_empty():
         raise DataError(f"{options['scenes'] or options['manifest']}: has no scene of {', '.join(personas)}.")
-    if not check:
-        return frame
-    clear = without_people(frame.rename({PERSONA: "scene"}), folder, Path(check))
-    dropped = f"{clear.dropped:,} of {frame.height:,}"
-    seals = dict(zip(CHECK, (dropped, clear.detector, clear.threshold), strict=True))
-    return clear.table.rename({"scene": PERSONA}).with_columns(pl.lit(text).alias(name) for name, text in seals.items())
+    return frame
 
 
 def _persona_names(spellings: pl.Series) -> pl.Series:

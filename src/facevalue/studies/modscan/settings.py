@@ -157,13 +157,6 @@ SETTINGS = (
     ),
     Setting("scenes", "Show your own scenes: a folder with ArtLover ... ShabbyHut/N.png.", "", needs=_NAMES),
     Setting(
-        "people_check",
-        "Leave out scenes that show people: the CSV of `facevalue scenes check`.",
-        "",
-        needs=("scenes", "manifest"),
-        excludes=("paper",),
-    ),
-    Setting(
         "per_persona",
         f"Scenes of each persona at most; 0 for 20 drawn ones, or {SCENES} of your own.",
         0,

@@ -11,7 +11,7 @@ import polars as pl
 from facevalue.design import Block, Design, Factor
 from facevalue.measures.cells import Grouped, MissingBy, Person
 from facevalue.protocol.offers import Later
-from facevalue.protocol.settings import located, sampling, seeds
+from facevalue.protocol.settings import EXCLUDE, located, sampling, seeds
 from facevalue.protocol.sources import show_pictures
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.statistics.precision import Precision, UnitSpread
@@ -151,7 +151,7 @@ NOTE = (
 LEAD = ("gaps from chance",)
 """Families that the page's answer is about: by modality and attribute, in brackets."""
 _ANALYSIS = Later(__package__, "analysis")
-_PATHS = ("scenes", "people_check", "real_world")
+_PATHS = ("scenes", "real_world")
 _UNSHOWN = (
     "These are the paper's pictures, of which only the number is known: leave out --paper to run what is at hand."
 )
@@ -212,7 +212,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         sample=placed.sample,
         answer=partial(parsing.answer, style=chosen.style),
         analyse=partial(_ANALYSIS.estimates, real_world=str(options["real_world"])),
-        page=partial(Later(__package__, "page").page_about, pictures.scenes),
+        page=partial(Later(__package__, "page").page_about, pictures.scenes, checked=bool(options.get(EXCLUDE))),
         reading=Reading(
             unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
             columns=(*Reading().columns, PICTURE_SHARE),
