@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_mb
-from facevalue.annotations.corpus_files import GENDERS, CorpusCounts, Passed, builtin, corpus_texts
+from facevalue.studies.modscan.corpus import GENDERS, CorpusCounts, Passed, builtin, corpus_texts
 
 SIZES = (64, 256, 1024)
 RATE, GROWTH = 50, 50

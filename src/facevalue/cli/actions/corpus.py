@@ -10,12 +10,11 @@ import click
 import numpy as np
 from rich.table import Table
 
-from facevalue.annotations.corpus_files import CorpusCounts, Passed, builtin, corpus_kind, corpus_texts, read_terms
 from facevalue.cli.actions.schema import Row
 from facevalue.cli.output import Document, Output
 from facevalue.errors import DataError
 from facevalue.measures.group_shares import corpus_skew
-from facevalue.untrusted_files import check_file
+from facevalue.studies.modscan.corpus import CorpusCounts, Passed, builtin, corpus_kind, corpus_texts, read_terms
 
 _ENDS = ("", "_low", "_high")
 
@@ -45,14 +44,11 @@ def corpus(files: tuple[Path, ...], column: str, terms: Path | None) -> Output[C
         raise click.UsageError("Missing option '--text': which column holds the text.")
     counts = CorpusCounts(builtin() if terms is None else read_terms(terms))
     passed = Passed()
-    total = sum(check_file(path, "a corpus") for path in files)
-    with click.progressbar(length=total, label="Reading", file=sys.stderr) as bar:
-        for path in files:
+    with click.progressbar(files, label="Reading", file=sys.stderr) as bar:
+        for path in bar:
             for texts in corpus_texts(path, column, passed):
                 counts.add(texts)
-                bar.update(min(passed.bytes, total) - bar.pos)
-    warnings = [f"{count:,} skipped, {reason} (first: {passed.first[reason]})."
-                for reason, count in passed.reasons.items()]  # fmt: skip
+    warnings = [f"{count:,} skipped, {reason}." for reason, count in passed.reasons.items()]
     if not counts.texts:
         raise DataError(" ".join([f"There is no text in {', '.join(str(path) for path in files)}.", *warnings]))
     rows = _rows(counts)

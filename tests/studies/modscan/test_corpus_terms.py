@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.annotations.corpus_files import GENDERS, CorpusCounts, builtin, read_terms
 from facevalue.errors import DataError, UnknownNameError
+from facevalue.studies.modscan.corpus import GENDERS, CorpusCounts, builtin, read_terms
 
 WORDS = (
     "he",
