@@ -1,22 +1,41 @@
 """Reviews in tests: what raters are asked, and files as pages save them, of raters who heed the checks of attention."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from facevalue.annotations.review_answers import read_answers, saved_document
-from facevalue.annotations.review_cards import Packet, is_check, order_cards, right_answer
-from facevalue.runs.reviews.outcomes import ReviewKey, count_answers
-from facevalue.runs.reviews.packets import kept_keys, kept_packet
+from facevalue.annotations.review_answers import FORMAT, VERSION, read_answers, seal_of
+from facevalue.annotations.review_cards import Packet, is_check, order_cards, right_answer, write_page
+from facevalue.runs.reviews import packets
+from facevalue.runs.reviews.outcomes import FOLDER, ReviewKey, count_answers
 
 Row = dict[str, str]
+_WRITTEN: list[Packet] = []
+
+
+def _write_noted_page(packet: Packet, rater: str, path: Path) -> None:
+    """Write the page of a rater, and keep what stands on it."""
+    _WRITTEN.append(packet)
+    write_page(packet, rater, path)
+
+
+packets.write_page = _write_noted_page
 
 
 def packet_of(run: Path) -> Packet:
-    """The latest packet of a run."""
-    return kept_packet(run, kept_keys(run)[0].packet)
+    """The packet that was written last, which is of this run."""
+    assert (run / FOLDER / f"{_WRITTEN[-1].name}.parquet").is_file()
+    return _WRITTEN[-1]
+
+
+def saved_document(packet: str, task: str, rater: str, seconds: int, answers: Mapping[str, int]) -> dict[str, object]:
+    """Answers of a rater as a page saves them."""
+    return {
+        "format": FORMAT, "version": VERSION, "packet": packet, "task": task, "rater": rater, "seconds": seconds,
+        "answers": dict(answers), "seal": seal_of(packet, rater, seconds, answers),
+    }  # fmt: skip
 
 
 def rows_of(packet: Packet) -> list[Row]:

@@ -258,9 +258,7 @@ def test_every_study_has_its_documents(golden: Path, name: str) -> None:
 
 
 def test_every_kind_is_asked_with_names_that_are_known() -> None:
-    assert {"head", "lead", "profile", "estimates", "cell", "answers", "trial", "missing", "compare", "reviews"} == set(
-        KINDS
-    )
+    assert {"head", "lead", "profile", "estimates", "cell", "answers", "trial", "missing", "compare"} == set(KINDS)
 
 
 def test_json_holds_no_control_and_no_turn_of_direction() -> None:

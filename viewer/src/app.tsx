@@ -10,7 +10,6 @@ import { comparable, ComparePage } from "./pages/Compare";
 import { EstimatesPage } from "./pages/Estimates";
 import { LeadPage } from "./pages/Lead";
 import { MissingPage } from "./pages/Missing";
-import { ReviewPage } from "./pages/Review";
 import { TrialPage } from "./pages/Trial";
 import { Help } from "./parts/Help";
 import { Noted } from "./parts/Note";
@@ -37,9 +36,8 @@ const PAGES: Record<string, FunctionComponent<PageProps>> = {
   trial: TrialPage,
   missing: MissingPage,
   compare: ComparePage,
-  review: ReviewPage,
 };
-const WAYS = [["", "Overview"], ["estimates", "Estimates"], ["answers", "Answers"], ["missing", "Missing"], ["compare", "Compare"], ["review", "Review"]] as const;
+const WAYS = [["", "Overview"], ["estimates", "Estimates"], ["answers", "Answers"], ["missing", "Missing"], ["compare", "Compare"]] as const;
 const WITHIN: Record<string, string> = { cell: "estimates", trial: "answers" };
 
 export function App() {
@@ -125,8 +123,7 @@ function useGrowth(run: Run | undefined, route: Route, refresh: () => void): { n
 }
 
 function Top({ head, run, route, help }: { head: Head; run: Run | undefined; route: Route; help: () => void }) {
-  const { live } = useSource();
-  const ways = WAYS.filter(([page]) => (page === "compare" ? comparable(head) : page !== "review" || live));
+  const ways = WAYS.filter(([page]) => page !== "compare" || comparable(head));
   return (
     <header>
       <div class="topline">

@@ -263,44 +263,6 @@ export interface Missing {
   reasons: Reason[];
 }
 
-export interface Rater {
-  rater: string;
-  answered: number;
-  /** Whether all is answered, or the packet was closed to the rater. */
-  done: boolean;
-  /** Of the page on which the rater goes on; empty where it was closed. */
-  address: string;
-}
-/** A table of texts; `words` are the columns that hold words. */
-export interface TextTable {
-  title: string;
-  heads: string[];
-  rows: string[][];
-  words: number[];
-}
-/** What people said of a packet: lines and tables. */
-export interface Collected {
-  texts: (string | TextTable)[];
-}
-export interface Packet {
-  packet: string;
-  task: string;
-  questions: number;
-  /** Of the pages of its raters, to be followed by a name. */
-  address: string;
-  raters: Rater[];
-  /** What counts the answers that are there; empty where there are none. */
-  command: string;
-}
-
-export interface Reviews {
-  tasks: string[];
-  sample: number;
-  /** Why nothing can be reviewed here; empty where it can. */
-  why: string;
-  packets: Packet[];
-}
-
 export interface ComparedRow {
   trial: number;
   factors: Record<string, string>;

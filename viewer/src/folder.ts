@@ -42,10 +42,6 @@ export class Folder implements Source {
     }
   }
 
-  send(): Promise<unknown> {
-    return Promise.reject(new Failure("A folder keeps nothing: open the run with `facevalue view`."));
-  }
-
   small(src: string): string {
     return src;
   }

@@ -1,6 +1,6 @@
 /** Where documents come from: a server, or an exported folder. */
 
-import type { Answers, Cell, Compared, Estimates, Head, Lead, Missing, Profile, Reviews, Trial } from "./documents";
+import type { Answers, Cell, Compared, Estimates, Head, Lead, Missing, Profile, Trial } from "./documents";
 
 export interface Documents {
   head: Head;
@@ -11,7 +11,6 @@ export interface Documents {
   answers: Answers;
   trial: Trial;
   missing: Missing;
-  reviews: Reviews;
   compare: Compared;
 }
 
@@ -27,7 +26,6 @@ const QUERIES: Record<Name, string[]> = {
   answers: ["run", "q", "status", "answer", "since", "until", "sort", "from", "n", "F."],
   trial: ["run", "trial"],
   missing: ["run"],
-  reviews: ["run"],
   compare: ["runs", "q", "from", "n", "F."],
 };
 
@@ -41,8 +39,6 @@ export interface Source {
   document<K extends Name>(name: K, query: URLSearchParams): Promise<Documents[K]>;
   /** The address of a small version of a picture. */
   small(src: string): string;
-  /** Send what is to be kept; where there is no server nothing can be. */
-  send(address: string, body: object): Promise<unknown>;
   /** Whether documents may change while they are looked at. */
   live: boolean;
 }
@@ -57,17 +53,13 @@ export class Server implements Source {
   live = true;
 
   async document<K extends Name>(name: K, query: URLSearchParams): Promise<Documents[K]> {
-    return (await this.asked(`api/${name}${query.size ? `?${query}` : ""}`, {})) as Documents[K];
+    return (await this.asked(`api/${name}${query.size ? `?${query}` : ""}`)) as Documents[K];
   }
 
-  send(address: string, body: object): Promise<unknown> {
-    return this.asked(address, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
-  }
-
-  private async asked(address: string, how: RequestInit): Promise<unknown> {
+  private async asked(address: string): Promise<unknown> {
     let answer: Response;
     try {
-      answer = await fetch(address, how);
+      answer = await fetch(address);
     } catch {
       throw new Failure("The viewer's server does not answer. Is `facevalue view` still running?");
     }

@@ -15,7 +15,7 @@ const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(1)</script>\u202e\u
 function source(head: Head, fail?: string): Source {
   const documents = { head, lead: LEAD, estimates: ESTIMATES, trial: trial(HOSTILE) };
   return {
-    live: false, send: () => Promise.reject(new Error("nothing is sent")),
+    live: false,
     small: (src) => src,
     document: (name: Name) =>
       name === fail ? Promise.reject(new Failure("There is no such trial.")) : Promise.resolve(documents[name as keyof typeof documents] as never),

@@ -161,14 +161,6 @@ def seal_of(packet: str, rater: str, seconds: int, answers: Mapping[str, int]) -
     return f"{value:08x}"
 
 
-def saved_document(packet: str, task: str, rater: str, seconds: int, answers: Mapping[str, int]) -> dict[str, object]:
-    """Answers of a rater as a page saves them."""
-    return {
-        "format": FORMAT, "version": VERSION, "packet": packet, "task": task, "rater": rater, "seconds": seconds,
-        "answers": dict(answers), "seal": seal_of(packet, rater, seconds, answers),
-    }  # fmt: skip
-
-
 def read_saved(path: Path, packet: str, choices: Choices) -> list[tuple[str, str, int, float]]:
     """Rater, item, number of the answer and seconds, of a file that a page saved; errors as of `read_answers`."""
     document, name = _document(path), path.name

@@ -6,14 +6,12 @@ A page is one HTML file that needs no network and keeps its answers in the brows
 import base64
 import hashlib
 import io
-import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -25,7 +23,6 @@ from facevalue.printable import printable
 from facevalue.stimuli.images import read_header
 from facevalue.store.files import write_whole
 from facevalue.types import Image
-from facevalue.untrusted_files import read_file, to_json
 
 YES_OR_NO = ("Yes", "No")
 """Answers, whose numbers are 1 and 2."""
@@ -201,81 +198,6 @@ def _address(media_type: str, data: bytes) -> str:
     return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-# Packets as files: what raters see, kept so that a review can go on later.
-
-
-_VERSION = 1
-_MOST_BYTES = 512 * 2**20
-_PICTURE = re.compile(r"data:image/[a-z+.-]{1,20};base64,[A-Za-z0-9+/=]*")
-
-
-def write_packet(packet: Packet, path: Path) -> None:
-    """Write a packet with its pictures."""
-    write_whole(path, json.dumps({"version": _VERSION, **asdict(packet)}, ensure_ascii=False).encode())
-
-
-def read_packet(path: Path, name: str) -> Packet:
-    """Read the packet of a name.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, or is another one.
-    """
-    document = to_json(read_file(path, _MOST_BYTES, "packet"), path.name)
-    try:
-        packet = _packet(document)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path.name} is no packet of a review that we read: make a new one.") from error
-    if packet.name != name:
-        raise DataError(f"{path.name} is not the packet {name}: it was changed. Make a new one.")
-    return packet
-
-
-def _packet(document: Mapping[str, Any]) -> Packet:
-    if document["version"] != _VERSION:
-        raise ValueError("another version")
-    views = {
-        _text(name): ShownPicture(_checked_address(of[0]), int(of[1]), int(of[2]))
-        for name, of in document["views"].items()
-    }
-    cards = tuple(map(_card, document["cards"]))
-    if any(name not in views for card in cards for name, _ in card.pictures):
-        raise ValueError("a card shows a picture that is not there")
-    task, title, note = (_text(document[name]) for name in ("task", "title", "note"))
-    return Packet(task, title, _texts(document["instructions"]), cards, note, views)
-
-
-def _card(card: Mapping[str, Any]) -> ReviewCard:
-    return ReviewCard(
-        tuple(
-            CardQuestion(_text(of["text"]), _text(of["item"]), _pairs(of["several"]), _texts(of["choices"]))
-            for of in card["questions"]
-        ),
-        _pairs(card["texts"]), _pairs(card["pictures"]), int(card["phase"]),
-    )  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(map(_text, values))
-
-
-def _pairs(values: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((_text(first), _text(second)) for first, second in values)
-
-
-def _checked_address(value: Any) -> str:
-    if _PICTURE.fullmatch(_text(value)) is None:
-        raise ValueError("no picture")
-    return str(value)
-
-
 LONGEST = 5_000
 """Characters of a text that a card shows."""
 
@@ -288,20 +210,8 @@ def order_cards(packet: Packet, rater: str) -> tuple[ReviewCard, ...]:
     return tuple(sorted((cards[place] for place in mixed), key=lambda card: card.phase))
 
 
-class ReviewPage(NamedTuple):
-    """A page on which a rater reviews, and the policy that stands in it."""
-
-    html: str
-    policy: str
-
-
 def write_page(packet: Packet, rater: str, path: Path) -> None:
-    """Write the page of a rater, which fetches nothing and sends nothing."""
-    write_whole(path, review_page(packet, rater).html.encode())
-
-
-def review_page(packet: Packet, rater: str, *, served: bool = False) -> ReviewPage:
-    """The page of a rater; of one that is `served` each answer is sent to the address that it came from.
+    """Write the page of a rater, which fetches nothing and sends nothing.
 
     Only our script may run, whatever a reply says: its text is text, with marks of direction and controls spelled out.
     """
@@ -312,17 +222,15 @@ def review_page(packet: Packet, rater: str, *, served: bool = False) -> ReviewPa
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    policy = _policy(style, script, served=served)
     html = templates.get_template("review.html").render(
         style=Markup(style),  # noqa: S704 our own files
         script=Markup(script),  # noqa: S704 our own files
-        policy=policy,
-        served=served,
+        policy=_policy(style, script),
         packet=packet,
         rater=rater,
         cards=[_to_printable_card(card) for card in order_cards(packet, rater)],
     )
-    return ReviewPage(html, policy)
+    write_whole(path, html.encode())
 
 
 def _to_printable_card(card: ReviewCard) -> ReviewCard:
@@ -348,16 +256,12 @@ def shorten_text(text: str) -> str:
     return spelled if len(text) <= LONGEST else f"{spelled}… ({len(text) - LONGEST:,} more cut)"
 
 
-def _policy(style: str, script: str, *, served: bool) -> str:
-    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside.
-
-    `served`: answers are sent to where the page came from.
-    """
+def _policy(style: str, script: str) -> str:
+    """A policy under which only these style and script run, and nothing is fetched or sent: pictures are inside."""
     hashes: Sequence[str] = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in (style, script)
     ]
-    sends = "connect-src 'self'; " if served else ""
     return (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        f"img-src data:; {sends}base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )

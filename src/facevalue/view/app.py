@@ -8,7 +8,6 @@ import time
 import webbrowser
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 from urllib.parse import parse_qsl
 
 import uvicorn
@@ -19,14 +18,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from facevalue.errors import DataError, FaceValueError, SettingError, UnknownNameError
+from facevalue.errors import FaceValueError, SettingError, UnknownNameError
 from facevalue.runs.progress import Interrupts
-from facevalue.untrusted_files import to_json as to_object
 from facevalue.view.documents import MISSING, STATIC, built_file, document, page, to_json
 from facevalue.view.documents import POLICY as PAGE_POLICY
 from facevalue.view.open_runs import NotYetError, OpenedRuns
 from facevalue.view.pictures import picture_bytes
-from facevalue.view.reviews import begin, collect_packet, rating_page, save
 
 COOKIE = "facevalue"
 POLICY = f"{PAGE_POLICY}; frame-ancestors 'none'"
@@ -38,10 +35,8 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-_LONGEST, _LARGEST_BODY = 8_000, 512 * 1024  # bytes of a query, and of answers that are saved
+_LONGEST = 8_000  # bytes of a query
 _CODE_LASTS = 60.0  # seconds
-_REVIEWS = "/review/"
-"""Beginning of the addresses that take answers."""
 
 
 class Guard:
@@ -91,10 +86,7 @@ class Guard:
         origins = request.headers.getlist("origin")
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in origins):
             return _text("Another page may not ask for this.", 403)
-        if request.method == "POST" and request.url.path.startswith(_REVIEWS):
-            if not origins or not request.headers.get("content-type", "").startswith("application/json"):
-                return _text("Answers are sent as JSON by the page of a review.", 403)
-        elif request.method not in ("GET", "HEAD"):
+        if request.method not in ("GET", "HEAD"):
             return _text("Documents are only read.", 405)
         if len(request.scope["query_string"]) > _LONGEST:
             return _text("The query is too long.", 414)
@@ -148,10 +140,6 @@ def application(runs: OpenedRuns, token: str, port: int) -> Guard:
         *(Route(f"/{name}", _static) for name in STATIC),
         Route("/api/{kind}", _answering(partial(_document, runs))),
         Route("/picture/{run}/{name}", _answering(partial(_picture, runs))),
-        Route("/review/{run}", _sent_to(partial(_begin_review, runs)), methods=["POST"]),
-        Route("/review/{run}/{packet}", _sent_to(partial(_collect_review, runs)), methods=["POST"]),
-        Route("/review/{run}/{packet}/{rater}", _answering(partial(_rating_page, runs)), methods=["GET"]),
-        Route("/review/{run}/{packet}/{rater}", _sent_to(partial(_save_ratings, runs)), methods=["POST"]),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={404: _nowhere, 500: _report_failure}), token, port)
 
@@ -181,49 +169,6 @@ def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Await
         return await run_in_threadpool(answer, request)
 
     return endpoint
-
-
-def _sent_to(make: Callable[[Request, dict[str, Any]], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap a function to answer requests that bring an object as JSON."""
-
-    async def endpoint(request: Request) -> Response:
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > _LARGEST_BODY:
-                return _json({"error": "That is more than a review sends."}, 413)
-
-        def make_response(of: Request) -> Response:
-            content = to_object(bytes(body), "What was sent")
-            if not isinstance(content, dict):
-                raise DataError("What was sent is no object.")
-            return make(of, content)
-
-        return await _answering(make_response)(request)
-
-    return endpoint
-
-
-def _begin_review(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
-    return _json(begin(runs.state_of_run(request.path_params["run"]), body))
-
-
-def _collect_review(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
-    path = request.path_params
-    return _json(collect_packet(runs.state_of_run(path["run"]), path["packet"], body))
-
-
-def _save_ratings(runs: OpenedRuns, request: Request, body: dict[str, Any]) -> Response:
-    path = request.path_params
-    return _json(save(runs.state_of_run(path["run"]), path["packet"], path["rater"], body))
-
-
-def _rating_page(runs: OpenedRuns, request: Request) -> Response:
-    """The page of a rater, under a policy of its own: its script and style are inside."""
-    path = request.path_params
-    page = rating_page(runs.state_of_run(path["run"]), path["packet"], path["rater"])
-    policy = f"{page.policy}; frame-ancestors 'none'"
-    return Response(page.html, media_type="text/html", headers={"content-security-policy": policy})
 
 
 def _document(runs: OpenedRuns, request: Request) -> Response:

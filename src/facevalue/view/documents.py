@@ -11,7 +11,7 @@ from typing import Any
 
 from facevalue.errors import UnknownNameError
 from facevalue.printable import printable, short
-from facevalue.view import answers, cell, compared_answers, estimates, head, reviews, trial
+from facevalue.view import answers, cell, compared_answers, estimates, head, trial
 from facevalue.view.open_runs import OpenedRuns
 from facevalue.view.query import Query
 
@@ -40,7 +40,6 @@ KINDS: Mapping[str, DocumentKind] = {
     "answers": DocumentKind(_of_run(answers.answers), answers.QUERY, ("F.",)),
     "trial": DocumentKind(_of_run(trial.trial), trial.QUERY),
     "missing": DocumentKind(lambda runs, query: head.missing(runs.state_of_run(query.text("run"))), head.QUERY),
-    "reviews": DocumentKind(_of_run(reviews.reviews), reviews.QUERY),
     "compare": DocumentKind(compared_answers.compare, compared_answers.QUERY, ("F.",)),
 }
 """All kinds, by the name in their address."""

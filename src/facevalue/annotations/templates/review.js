@@ -7,7 +7,6 @@
   const questions = [...document.querySelectorAll("fieldset[data-item]")];
   const ticks = [...document.querySelectorAll("input[data-item]")];
   const chosen = (question) => question.querySelector("input:checked");
-  const served = "served" in document.querySelector("main").dataset;
   let at = 0, seconds = 0, since = Date.now(), lost = false;
   document.documentElement.classList.add("js");
 
@@ -31,44 +30,7 @@
       for (const input of question.querySelectorAll("input")) input.checked = Number(input.value) === values[question.dataset.item];
     for (const tick of ticks) tick.checked = values[tick.dataset.item] === 1;
   };
-  const differing = (from) => {  // what was answered otherwise here than there; null for what was taken back
-    const now = answers(), out = {};
-    for (const item of new Set([...Object.keys(now), ...Object.keys(from)])) if (now[item] !== from[item]) out[item] = now[item] ?? null;
-    return out;
-  };
-  let saved = {}, sending = false, again = false, timer = 0;
-  const send = async () => {  // changes alone, so that two tabs of a rater don't undo each other's answers
-    if (sending) { again = true; return; }
-    sending = true;
-    again = false;
-    const sent = differing(saved), took = pause();
-    try { localStorage.setItem(place, JSON.stringify(sent)); } catch { /* then they are kept by this page alone */ }
-    try {
-      const answer = await fetch(location.href, {
-        method: "POST", keepalive: true, headers: { "Content-Type": "application/json" }, body: JSON.stringify({ answers: sent, spent: took }),
-      });
-      const state = await answer.json();
-      if (!answer.ok) throw new Error(state.error);
-      const meanwhile = differing({ ...saved, ...sent });
-      saved = state.answers;
-      put({ ...saved, ...meanwhile });
-      try { localStorage.removeItem(place); } catch { /* it was never kept */ }
-      $("problem").textContent = "";
-      again ||= Object.keys(meanwhile).length > 0;
-    } catch (error) {
-      since -= took * 1000;
-      const reason = error instanceof TypeError ? "the viewer does not answer; is it still running?" : error.message;
-      $("problem").textContent = `Not saved yet: ${reason} It is tried again.`;
-      again = false;
-      clearTimeout(timer);
-      timer = setTimeout(send, 3000);
-    }
-    sending = false;
-    count();
-    if (again) await send();
-  };
   const keep = () => {
-    if (served) { send(); return; }
     try {
       localStorage.setItem(place, JSON.stringify({ at, seconds: spent(), answers: answers() }));
     } catch {
@@ -90,8 +52,7 @@
     const done = questions.filter(chosen).length;
     $("done").max = Math.max(questions.length, 1);
     $("done").value = done;
-    const state = served && Object.keys(differing(saved)).length === 0 ? ", saved" : "";
-    $("progress").textContent = `${done} of ${questions.length} answered${state}`;
+    $("progress").textContent = `${done} of ${questions.length} answered`;
   };
   const show = (page) => {
     at = Math.min(Math.max(page, 0), pages.length - 1);
@@ -127,18 +88,17 @@
     lost = false;
   };
 
-  document.forms[0].addEventListener("change", () => { if (!served) $("problem").textContent = ""; keep(); count(); });
+  document.forms[0].addEventListener("change", () => { $("problem").textContent = ""; keep(); count(); });
   document.forms[0].addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("beforeunload", (event) => {
     if (!$("bar").hidden) keep();
-    if (lost || (served && Object.keys(differing(saved)).length > 0)) event.preventDefault();
+    if (lost) event.preventDefault();
   });
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) since = Date.now();
-    if (served ? !document.hidden : document.hidden && !$("bar").hidden) keep();  // what another tab saved is there, too
+    if (document.hidden && !$("bar").hidden) keep();
   });
   window.addEventListener("storage", (event) => {  // another tab of this page
-    if (served) return;
     const here = at;
     if (event.key === place) { restore(); count(); }
     at = here;
@@ -146,7 +106,7 @@
   $("begin").addEventListener("click", () => show(Math.max(at, 1)));
   $("next").addEventListener("click", () => show(at + 1));
   $("back").addEventListener("click", () => show(at - 1));
-  $("save")?.addEventListener("click", save);
+  $("save").addEventListener("click", save);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || $("bar").hidden) return;
     const focused = document.activeElement, moves = focused?.type !== "radio";  // arrows move among its answers
@@ -164,19 +124,9 @@
     input.dispatchEvent(new Event("change", { bubbles: true }));
     if (input.type === "radio") on_page[on_page.indexOf(question) + 1]?.querySelector("input").focus();
   });
-  const resume = async () => {  // on the server: what was never sent goes there first, and then all of it comes
-    try { put(JSON.parse(localStorage.getItem(place) ?? "{}") ?? {}); } catch { /* what another page left there is no answer */ }
-    await send();
-    const open = pages.findIndex((page) => [...page.querySelectorAll("fieldset[data-item]")].some((question) => !chosen(question)));
-    if (Object.keys(saved).length > 0 && $("bar").hidden) {  // else the rater has begun meanwhile, and would skip a page
-      at = open < 0 ? pages.length - 1 : open;
-      $("begin").textContent = "Go on where you were";
-    }
-  };
-  if (!served) restore();
+  restore();
   count();
   const resumed = at;
   show(0);
   at = resumed;  // "Begin" goes there
-  if (served) resume();
 })();

@@ -1,30 +1,25 @@
 """Reviews of a run by people: packets for replies, pictures or findings, what comes back, and what goes on."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 import polars as pl
 
-from facevalue.annotations.review_answers import RATER, packet_of, read_answers, read_saved, saved_document
+from facevalue.annotations.review_answers import packet_of, read_answers
 from facevalue.annotations.review_cards import (
     CardQuestion,
     Packet,
     ReviewCard,
     check_size,
     item_id,
-    read_packet,
-    write_packet,
     write_page,
 )
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.measures.rater_agreement import THRESHOLD, all_agreements, as_rater, drawn_by_score, fleiss_kappa
 from facevalue.measures.uncertainty import Estimates
-from facevalue.printable import short
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated
 from facevalue.runs.kept_estimates import take_estimates
@@ -32,7 +27,6 @@ from facevalue.runs.makings.made_list import stated_before, write_made_statement
 from facevalue.runs.reviews.outcomes import (
     FINDING_KINDS,
     FINDINGS,
-    FOLDER,
     OF_PAGE,
     REPLIES,
     SEED,
@@ -50,155 +44,8 @@ from facevalue.runs.reviews.pictures import pictures_of
 from facevalue.runs.reviews.rated_pictures import RatedPictures
 from facevalue.runs.reviews.replies import keep_labels, reply_packet, sorting_packet
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.store.files import make_folder, write_whole
-from facevalue.store.lease import RunLock
+from facevalue.store.files import make_folder
 from facevalue.untrusted_files import read_text
-
-ANSWERS = "answers"
-"""Folder, in that of the packets, of files of answers: a rater each, as the page of a packet saves them."""
-MOST_PACKETS = 200
-_SAVING = Lock()
-_PACKET = re.compile(r"[0-9a-f]{10}")
-_LONGEST_PAUSE = 300.0
-"""Seconds between two answers that count as work at most."""
-_LONGEST_SECONDS = 10**7
-
-
-@dataclass(frozen=True, slots=True)
-class RaterAnswers:
-    """Answers of a rater: numbers of answers by item, and seconds of work."""
-
-    answers: Mapping[str, int]
-    seconds: int
-
-
-def keep_packet(run_folder: Path, packet: Packet) -> None:
-    """Keep a packet in a run, beside its key."""
-    place = run_folder / FOLDER
-    make_folder(place)
-    write_packet(packet, place / f"{packet.name}.json")
-
-
-def kept_packet(run_folder: Path, name: str) -> Packet:
-    """A packet that is kept in a run.
-
-    Raises
-    ------
-    DataError
-        There is none of that name, or it was changed.
-    """
-    return read_packet(run_folder / FOLDER / f"{kept_key(run_folder, name).packet}.json", name)
-
-
-def kept_key(run_folder: Path, name: str) -> ReviewKey:
-    """The key of a packet that is kept in a run; errors as of `kept_packet`."""
-    if _PACKET.fullmatch(name) is None:
-        raise DataError("A packet is named by ten digits and letters from a to f.")
-    return read_key(run_folder, name)
-
-
-def kept_keys(run_folder: Path) -> tuple[ReviewKey, ...]:
-    """Keys of the packets that are kept in a run, the latest first."""
-    paths = [path for path in (run_folder / FOLDER).glob("*.json") if _PACKET.fullmatch(path.stem)]
-    latest = sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)[:MOST_PACKETS]
-    return tuple(read_key(run_folder, path.stem) for path in latest if path.with_suffix(".parquet").is_file())
-
-
-def raters_of(run_folder: Path, packet: str) -> dict[str, Path]:
-    """Files of answers to a packet, by rater."""
-    begin = f"review-{packet}-"
-    paths = (run_folder / FOLDER / ANSWERS).glob(f"{begin}*.json")
-    return {rater: path for path in sorted(paths) if RATER.fullmatch(rater := path.stem.removeprefix(begin))}
-
-
-def answers_of(run_folder: Path, key: ReviewKey, rater: str) -> RaterAnswers:
-    """Answers of a rater to a packet so far.
-
-    Raises
-    ------
-    DataError
-        The file was changed, or holds an answer that there is not.
-    """
-    path = _path(run_folder, key.packet, rater)
-    if not path.is_file():
-        return RaterAnswers({}, 0)
-    rows = read_saved(path, key.packet, key.choices())
-    return RaterAnswers({item: number for _, item, number, _ in rows}, int(rows[0][3] or 0) if rows else 0)
-
-
-def is_closed(run_folder: Path, packet: str, rater: str) -> bool:
-    """Return whether a rater is excluded from now on: others' answers were shown before the rater was done."""
-    return _closed_path(run_folder, packet, rater).is_file()
-
-
-def close_to(run_folder: Path, packet: str, rater: str) -> None:
-    """Close a packet to a rater, whose answers so far count."""
-    write_whole(_closed_path(run_folder, packet, rater), b"")
-
-
-def _closed_path(run_folder: Path, packet: str, rater: str) -> Path:
-    return _path(run_folder, packet, rater).with_suffix(".closed")
-
-
-def check_open(run_folder: Path, packet: str, rater: str) -> None:
-    """Refuse a rater to whom a packet was closed.
-
-    Raises
-    ------
-    DataError
-        It was.
-    """
-    if is_closed(run_folder, packet, rater):
-        raise DataError(f"Packet {packet} is closed to {rater}: it was counted, and what others said was shown.")
-
-
-def save_answers(
-    run_folder: Path, key: ReviewKey, rater: str, changes: Mapping[str, object], spent: float
-) -> RaterAnswers:
-    """Save answers that were given or taken back (None), beside those before; returns all of the rater's.
-
-    `spent`: seconds of work since the last ones.
-
-    Raises
-    ------
-    DataError
-        An answer that there is not, or the packet is closed to the rater.
-    SettingError
-        No name of a rater.
-    RunError
-        Another process saves answers at this very moment.
-    """
-    choices = key.choices()
-    for item, number in changes.items():
-        if item not in choices:
-            raise DataError(f"{short(item)} is not an item of this packet.")
-        is_number = isinstance(number, int) and not isinstance(number, bool)
-        if number is not None and not (is_number and 1 <= int(str(number)) <= len(choices[item])):
-            raise DataError(f"The answer to {item} is a number from 1 to {len(choices[item])}, not {short(number)}.")
-    path = _path(run_folder, key.packet, rater)
-    with _SAVING, RunLock(path.parent):
-        check_open(run_folder, key.packet, rater)
-        before = answers_of(run_folder, key, rater)
-        answers = {
-            **before.answers,
-            **{item: int(str(number)) for item, number in changes.items() if number is not None},
-        }
-        for item in (item for item, number in changes.items() if number is None):
-            answers.pop(item, None)
-        seconds = min(before.seconds + round(min(max(spent, 0.0), _LONGEST_PAUSE)), _LONGEST_SECONDS)
-        if changes or before.answers:
-            document = saved_document(key.packet, key.task, rater, seconds, answers)
-            write_whole(path, json.dumps(document, indent=1).encode() + b"\n")
-    return RaterAnswers(answers, seconds)
-
-
-def _path(run_folder: Path, packet: str, rater: str) -> Path:
-    if RATER.fullmatch(rater) is None:
-        raise SettingError(
-            f"A rater's name has up to 60 letters, digits, dots, hyphens and underscores, not {short(rater)}."
-        )
-    return run_folder / FOLDER / ANSWERS / f"review-{packet}-{rater}.json"
-
 
 # Scored texts before people: some of each range of scores, and how far people and the scorer agree (C.2).
 
@@ -410,17 +257,19 @@ def packet_for(
 
 
 def write_review(run: StoredRun, packet: Packet, key: ReviewKey, folder: Path, raters: int) -> tuple[Path, ...]:
-    """Write a page for each rater, and keep the packet and its key in the run.
+    """Write a page for each rater, and keep the key of the packet in the run.
 
     Raises
     ------
     DataError
         There is nothing to review, or too much for a page.
     SettingError
-        The folder lies in the run, or holds packets already, which raters may have filled in; or so many raters there
-        cannot be.
+        The run lies in object storage; the folder lies in the run, or holds packets already, which raters may have
+        filled in; or so many raters there cannot be.
     """
     check_size(packet)
+    if run.url:
+        raise SettingError(f"{run.url} is not written to: bring the run into a folder to review it.")
     if not 1 <= raters <= MOST_RATERS:
         raise SettingError(f"A review has 1 to {MOST_RATERS} raters, not {raters:,}.")
     if folder.resolve().is_relative_to(run.folder.resolve()):
@@ -431,25 +280,8 @@ def write_review(run: StoredRun, packet: Packet, key: ReviewKey, folder: Path, r
     make_folder(folder)
     for number, path in enumerate(paths, start=1):
         write_page(packet, f"r{number}", path)
-    keep_review(run, packet, key)
-    return paths
-
-
-def keep_review(run: StoredRun, packet: Packet, key: ReviewKey) -> None:
-    """Keep a packet and its key in the run, so that it can be rated in the viewer, and answers be read.
-
-    Raises
-    ------
-    DataError
-        There is nothing to review, or too much for a page.
-    SettingError
-        The run lies in object storage.
-    """
-    check_size(packet)
-    if run.url:
-        raise SettingError(f"{run.url} is not written to: bring the run into a folder to review it.")
     keep_key(run.folder, key)
-    keep_packet(run.folder, packet)
+    return paths
 
 
 def collect(run: StoredRun, paths: Sequence[Path], threshold: float = THRESHOLD) -> CollectedReview:
