@@ -156,8 +156,10 @@ class YesNoWords:
 
     def _denies(self, answer: int) -> bool:
         """Return whether one denied is the other: "not suitable" is "unsuitable", "not rich" need not be "poor"."""
-        form, other = self._forms[answer], self._forms[NO if answer == YES else YES]
-        return other == ("not", *form) or (len(form) == 1 and other in [(before + form[0],) for before in _OPPOSITES])
+        form, opposite = self._forms[answer], self._forms[NO if answer == YES else YES]
+        return opposite == ("not", *form) or (
+            len(form) == 1 and opposite in [(before + form[0],) for before in _OPPOSITES]
+        )
 
     def _stands(self, tokens: list[str], answer: int) -> bool:
         forms = {self._forms[answer], self._folded_forms[answer]}

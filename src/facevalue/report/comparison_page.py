@@ -152,7 +152,7 @@ def _share(value: float) -> str:
     return DASH if math.isnan(value) else number(value, "share")
 
 
-def shorten_text(text: str, most: int = _LONGEST) -> str:
+def shorten_text(text: str, longest: int = _LONGEST) -> str:
     r"""A text in one line, cut at so many characters.
 
     Examples
@@ -161,7 +161,7 @@ def shorten_text(text: str, most: int = _LONGEST) -> str:
     'one two…'
     """
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 _PICTURED, _SIDE = 12, 160
@@ -326,9 +326,9 @@ def listed_cells(history: StudyTrend) -> pl.DataFrame:
                               maintain_order=True)  # fmt: skip
 
 
-def cell_rows(history: StudyTrend, most: int = MOST) -> Iterator[tuple[str, ...]]:
+def cell_rows(history: StudyTrend, limit: int = MOST) -> Iterator[tuple[str, ...]]:
     """Cells as rows of texts."""
-    for row in listed_cells(history).head(most).iter_rows(named=True):
+    for row in listed_cells(history).head(limit).iter_rows(named=True):
         measure = measure_of(history, row)
         level, apart = unit_name(measure.unit, apart=measure.is_distance), unit_name(measure.unit, apart=True)
         yield (

@@ -68,11 +68,11 @@ class SortedTexts:
         """Verdicts on the texts in replies, by trial; `replies` as studies read them, those of a trial together."""
         with self._lock:
             texts = list(self._texts(replies.partition_by("trial", maintain_order=True)))
-        sortings = {sorting for _, asked in texts for sorting, _ in asked}
+        sortings = {sorting for _, doubts in texts for sorting, _ in doubts}
         people = {sorting: tuple(read_people(self._folder, sorting).values()) for sorting in sortings}
         return {
-            trial: tuple(note for sorting, text in asked for note in self._verdicts(sorting, text, people[sorting]))
-            for trial, asked in texts
+            trial: tuple(note for sorting, text in doubts for note in self._verdicts(sorting, text, people[sorting]))
+            for trial, doubts in texts
         }
 
     def _texts(self, trials: Sequence[pl.DataFrame]) -> Iterator[tuple[int, list[tuple[Sorting, str]]]]:

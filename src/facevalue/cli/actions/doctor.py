@@ -165,9 +165,9 @@ def installed_version(package: str) -> str | None:
 
 def _packages(extra: str) -> Iterator[Package]:
     for line in requires("facevalue") or ():
-        parts = _REQUIREMENT.match(line)
-        if parts is not None and (parts["extra"] or "") == extra:
-            yield package(parts["name"], parts["least"] or "")
+        match = _REQUIREMENT.match(line)
+        if match is not None and (match["extra"] or "") == extra:
+            yield package(match["name"], match["least"] or "")
 
 
 def package(name: str, least: str = "") -> Package:

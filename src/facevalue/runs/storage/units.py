@@ -178,24 +178,26 @@ class UnitPlan:
         self.asking = RequestBuilder(study, settings.exact, asked_of)
         self.requests = self.numbers.size * self.asking.repeats
         self._parts = list(_parts(study, settings, self.numbers, grown))
-        self._orders = [Order(study.design, study.asked_together, settings.seed, part.chosen) for part in self._parts]
+        self._orders = [
+            Order(study.design, study.asked_together, settings.seed, numbers.chosen) for numbers in self._parts
+        ]
         self._run = run
         self._step = max(answers // self.asking.repeats, 1)
 
     def pieces(self) -> Iterator[Piece]:
         """All pieces of the run; nothing that is asked together is cut in two, unless it alone is more than a piece."""
         first = 0
-        for part, order in zip(self._parts, self._orders, strict=True):
+        for numbers, order in zip(self._parts, self._orders, strict=True):
             held: list[Index] = []
             size = 0
             for positions in order.pieces(self._step):
                 if size and size + positions.size > self._step:
-                    yield _piece(first, part, held)
+                    yield _piece(first, numbers, held)
                     first, held, size = first + size, [], 0
                 held.append(positions)
                 size += positions.size
             if size:
-                yield _piece(first, part, held)
+                yield _piece(first, numbers, held)
                 first += size
 
     def plain_unit(self, piece: Piece) -> Unit:

@@ -95,7 +95,7 @@ class TrialAnswers:
 def _label(rows: pl.DataFrame) -> pl.DataFrame:
     """Answers about one attribute in one modality, with what is added up of them."""
     modality, attribute = (str(rows[name][0]) for name in ABOUT[:2])
-    named = ("pair", *PEOPLE_KEYS[1:]) if modality == VISION else ("image", "identity", "identity")
+    columns = ("pair", *PEOPLE_KEYS[1:]) if modality == VISION else ("image", "identity", "identity")
     groups = dict(zip(SHOWN, options(rows, modality, attribute), strict=False))
     mass = pl.col("mass").cast(pl.Float64).fill_null(0.0).clip(0.0, 1.0)
     weights = {name: pl.col(name).cast(pl.Float64).fill_null(0.0) for name in WEIGHTS}
@@ -104,7 +104,7 @@ def _label(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         "trial",
         *(pl.col(name).cast(pl.String) for name in (*ABOUT, "instance", "reason")),
-        *(pl.col(column).cast(pl.String).alias(name) for name, column in zip(PEOPLE_KEYS, named, strict=True)),
+        *(pl.col(column).cast(pl.String).alias(name) for name, column in zip(PEOPLE_KEYS, columns, strict=True)),
         *(groups.get(name, pl.lit(None, pl.String)).alias(name) for name in SHOWN),
         requests=1.0,
         valid=mass,
@@ -161,21 +161,21 @@ class AskedBlock:
         group, no answer being one of these: `count`, and `requests` of all replies.
         """
         keys, sums = [*PEOPLE_KEYS, "instance"], pl.col("requests", "valid")
-        shown = list(zip(SHOWN, WEIGHTS, strict=True))[: self.options]
+        option_columns = list(zip(SHOWN, WEIGHTS, strict=True))[: self.options]
         sides = pl.concat(
             trials.select(
                 *keys, sums, pl.col(name).alias("group"), pl.col(weight).alias("chosen"),
-                other_group=pl.col(shown[1 - at][0]) if self.options == 2 else pl.lit(None, self._group),
+                other_group=pl.col(option_columns[1 - at][0]) if self.options == 2 else pl.lit(None, self._group),
             )
-            for at, (name, weight) in enumerate(shown)
+            for at, (name, weight) in enumerate(option_columns)
         )  # fmt: skip
         chosen = sides.group_by(*keys, "group", "other_group", maintain_order=True).agg(pl.all().sum())
         replies = trials.group_by(keys, maintain_order=True).agg(sums.sum(), first=pl.col(WEIGHTS[0]).sum())
         replies = replies.with_columns(lost=pl.col("requests") - pl.col("valid"))
-        every = replies.join(pl.DataFrame({"group": [*self.groups, NO_ANSWER]}, {"group": self._group}), how="cross")
+        possible = replies.join(pl.DataFrame({"group": [*self.groups, NO_ANSWER]}, {"group": self._group}), how="cross")
         counts = chosen.group_by(*keys, "group").agg(count=pl.col("chosen").sum())
         count = pl.when(pl.col("group") == NO_ANSWER).then("lost").otherwise(pl.col("count").fill_null(0.0))
-        outcomes = every.join(counts, [*keys, "group"], how="left", maintain_order="left").with_columns(count=count)
+        outcomes = possible.join(counts, [*keys, "group"], how="left", maintain_order="left").with_columns(count=count)
         first, second = (pl.col("count").filter(pl.col("group") == group).sum() for group in self.groups[:2])
         ahead = outcomes.group_by(keys, maintain_order=True).agg((pl.col("requests").first() + first - second) / 2)
         return {
@@ -198,8 +198,8 @@ class AskedBlock:
         codes = pl.concat_list(pl.col(SHOWN[: self.options]).to_physical())
         place = (pl.col("first_reply") - CHOSE_FIRST).cast(pl.Int64)
         chosen = codes.list.get(pl.when(place >= 0).then(place), null_on_oob=True).fill_null(len(self.groups))
-        asked = self.trials.filter(pl.col("first_reply") > NOT_ASKED)
-        return asked.select("trial", choice=chosen.cast(pl.Int64))
+        replied = self.trials.filter(pl.col("first_reply") > NOT_ASKED)
+        return replied.select("trial", choice=chosen.cast(pl.Int64))
 
     def choices(self, sums: dict[str, Sums]) -> GroupChoices:
         """The same as arrays by unit, instance and group."""

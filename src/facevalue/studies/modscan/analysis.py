@@ -89,11 +89,11 @@ def estimates(answers: Mapping[str, Iterator[pl.DataFrame]], real_world: str = "
     blocks = {model: TrialAnswers(chunks).blocks() for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else {}
     tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in blocks}
-    for part in dict.fromkeys(part for of_model in blocks.values() for part in of_model):
-        asked = {model: of_model[part] for model, of_model in blocks.items() if part in of_model}
-        for model, block in asked.items():
+    for key in dict.fromkeys(key for of_model in blocks.values() for key in of_model):
+        of_models = {model: of_model[key] for model, of_model in blocks.items() if key in of_model}
+        for model, block in of_models.items():
             _add_block(tables[model], block, real)
-        _add_agreement(tables, asked)
+        _add_agreement(tables, of_models)
     frames = [table.frame() for table in tables.values()]
     return pl.concat(frames) if frames else EstimateTable(STUDY, "", m.LABELS).frame()
 
@@ -104,8 +104,8 @@ def answer_similarity(
     """Similarity of a model's answers with and without an intervention (Table 13)."""
     table = EstimateTable(STUDY, model, m.LABELS, intervention)
     without, with_it = (TrialAnswers(chunks).blocks() for chunks in (plain, changed))
-    for part in (part for part in without if part in with_it):
-        _add_similarity(table, without[part], with_it[part], {})
+    for key in (key for key in without if key in with_it):
+        _add_similarity(table, without[key], with_it[key], {})
     return table.frame()
 
 
@@ -135,8 +135,8 @@ def _add_agreement(tables: Mapping[str, EstimateTable], blocks: Mapping[str, Ask
         return
     (first, block), *others = blocks.items()
     choices = block.first_choices()
-    for number, (_, other) in enumerate(others):
-        choices = choices.join(other.first_choices(), "trial", suffix=f"_{number}", maintain_order="left")
+    for number, (_, rival) in enumerate(others):
+        choices = choices.join(rival.first_choices(), "trial", suffix=f"_{number}", maintain_order="left")
     agree = pl.all_horizontal(pl.col("choice") == pl.col("^choice_.*$"), pl.col("choice") < len(block.groups))
     labels = {**block.labels, "other_model": ALL_AGREE}
     tables[first].add(m.AGREED, labels, _share_of_trials(block, choices.with_columns(s=agree)))
@@ -157,9 +157,9 @@ def _method(block: AskedBlock) -> str:
     return DYADIC_WILSON if block.labels["modality"] == VISION else OVER_SCENES
 
 
-def _add_similarity(table: EstimateTable, block: AskedBlock, other: AskedBlock, labels: Labels) -> None:
+def _add_similarity(table: EstimateTable, block: AskedBlock, rival: AskedBlock, labels: Labels) -> None:
     """Add how often two sets of answers to the same trials are the same."""
-    pairs = block.first_choices().join(other.first_choices(), "trial", suffix="_other", maintain_order="left")
+    pairs = block.first_choices().join(rival.first_choices(), "trial", suffix="_other", maintain_order="left")
     if pairs.is_empty():
         return
     about, none = {**block.labels, **labels}, len(block.groups)

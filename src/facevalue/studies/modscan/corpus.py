@@ -74,7 +74,9 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
             passed.records += len(records)
             objects = [record for record in records if isinstance(record, dict)]
             if objects and not any(name in record for record in objects):
-                raise UnknownNameError(f"column of {path.name}", name, dict.fromkeys(n for one in objects for n in one))
+                raise UnknownNameError(
+                    f"column of {path.name}", name, dict.fromkeys(n for record in objects for n in record)
+                )
             texts = records if kind == ".txt" else [_to_text(record.get(name), key) for record in objects]
             spoken = [text for text in texts if text]
             passed.reasons += Counter({BROKEN: len(records) - len(texts), NO_TEXT: len(texts) - len(spoken)})
@@ -98,8 +100,8 @@ def corpus_kind(path: Path) -> str:
 def _parts(records: Iterable[Any]) -> Iterator[list[Any]]:
     """Records, some at a time."""
     iterator = iter(records)
-    while part := list(islice(iterator, _ROWS)):
-        yield part
+    while records_at_once := list(islice(iterator, _ROWS)):
+        yield records_at_once
 
 
 def _lines(path: Path, column: str) -> Iterator[list[Any]]:
@@ -141,7 +143,7 @@ def _to_text(value: Any, key: str) -> str:
     if isinstance(value, list):
         return "\n".join(filter(None, (_to_text(entry, key) for entry in value)))
     if isinstance(value, dict):
-        return next((said for name in ([key] if key else _SPOKEN) if isinstance(said := value.get(name), str)), "")
+        return next((text for name in ([key] if key else _SPOKEN) if isinstance(text := value.get(name), str)), "")
     return value if isinstance(value, str) else ""
 
 

@@ -190,9 +190,9 @@ CountedRows = tuple[str, pl.Expr, Callable[..., SumScores]]
 """Rows of a table of sums, and the score that they are."""
 
 
-def _declare_score(table: str, where: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
+def _declare_score(table: str, condition: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
     """Declare a score of rows: `s` of `n` answers, of as many `requests`."""
-    return table, where, partial(SumScores, score, measures=m.MEASURES, **{"s": s, "requests": "requests", **facts})
+    return table, condition, partial(SumScores, score, measures=m.MEASURES, **{"s": s, "requests": "requests", **facts})
 
 
 _selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
@@ -263,8 +263,8 @@ def _estimate_rows(
 ) -> None:
     """Add estimates over the units of each table: people or, of `pictures`, each picture by itself."""
     frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
-    for name, where, score_of in scores:
-        rows = frames[name].filter(where)
+    for name, condition, score_of in scores:
+        rows = frames[name].filter(condition)
         if rows.height:
             inner = "activity" if "activity" in rows.columns else ""
             estimate_sums(table, estimands, [score_of(sums=_sums(rows), mean_over=inner)])

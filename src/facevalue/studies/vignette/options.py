@@ -176,8 +176,8 @@ class Offers:
         texts = np.full((frame.height, 4), -1)
         texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [self._number[text] for text in self._both_and_none], -1)
         texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], both_activities, people)
-        who = (form == OptionForm.WHO) & second
-        texts[who, :2] = texts[who, 1::-1]
+        asks_second = (form == OptionForm.WHO) & second
+        texts[asks_second, :2] = texts[asks_second, 1::-1]
         doing = np.flatnonzero(form == OptionForm.DOING)
         right = both_activities[doing, second[doing].astype(np.int64)]
         wrong = self._listed_wrong if self._released else self._wrong
@@ -200,8 +200,10 @@ class Offers:
         cases, case = np.unique(np.column_stack([right, pictured]), axis=0, return_inverse=True)
         wrong = []
         for correct, *both_activities in cases.tolist():
-            decoys = [one for one in both_activities if one != correct]
-            wrong.append((decoys + [capital for one, capital in listed if one not in both_activities])[:_DISTRACTORS])
+            decoys = [activity for activity in both_activities if activity != correct]
+            wrong.append(
+                (decoys + [capital for activity, capital in listed if activity not in both_activities])[:_DISTRACTORS]
+            )
         return np.array(wrong, dtype=np.int64).reshape(-1, _DISTRACTORS)[case.ravel()]
 
     def _wrong(self, _: Codes, pictured: Codes, key: npt.NDArray[np.uint64]) -> Codes:
