@@ -1,4 +1,4 @@
-"""What `facevalue manifest check` says of pictures themselves, and upright copies of those that a camera turned."""
+"""What `facevalue manifest check` says of pictures themselves."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_turned_moving_printed_and_tiny_pictures_are_named(facevalue: Command) -
     done = facevalue("manifest", "check", "m.csv")
     assert done.status == 0
     said = done.out
-    assert "turned by its EXIF, which models may or may not heed: --fix writes upright copies" in said
+    assert "turned by its EXIF, which models may or may not heed: save it upright" in said
     for what, row in (("EXIF", "1  turned.jpg"), ("animation", "2  moves.gif"), ("CMYK", "3  print.jpg"),
                       ("nothing to judge", "4  dot.png"), ("16 bits a channel", "6  deep.png"),
                       ("transparent in places", "7  clear.png")):  # fmt: skip
@@ -75,51 +75,6 @@ def test_copies_and_pictures_that_look_the_same_are_told_apart(facevalue: Comman
     assert "d.png" not in done.out
 
 
-def test_upright_copies_are_written_beside_and_listed(facevalue: Command) -> None:
-    for turn in range(1, 9):
-        saved(f"p/{turn} é.jpg", 7, (80, 120), turn=turn, quality=95)
-    listed(*(f"p/{turn} é.jpg,i{turn},x" for turn in range(1, 9)), header="path,identity,hat")
-    before = {path: path.read_bytes() for path in Path().rglob("*.jpg")}
-    done = facevalue("manifest", "check", "m.csv", "--fix")
-    assert "7 upright copies in m-upright; the list that names them: m-upright.csv" in done.out
-    assert {path: path.read_bytes() for path in before} == before
-    lines = Path("m-upright.csv").read_text().splitlines()
-    assert lines[:3] == ["path,identity,hat", "p/1 é.jpg,i1,x", "m-upright/p/2 é.jpg,i2,x"]
-    with PIL.Image.open("m-upright/p/6 é.jpg") as copy:
-        assert (copy.size, len(copy.getexif())) == ((120, 80), 0)
-    again = facevalue("manifest", "check", "m-upright.csv", "--fix")
-    assert "No picture is turned: nothing to fix." in again.out
-    refused = facevalue("manifest", "check", "m.csv", "--fix")
-    assert refused.status == 1
-    assert "m-upright exists, and nothing is overwritten" in refused.err
-
-
-def test_upright_copies_of_a_list_without_persons_have_numbers_for_names_and_are_the_next_step(
-    facevalue: Command,
-) -> None:
-    saved("Ada Lovelace (1).jpg", 1, turn=6)
-    saved("Ben.png", 2)
-    listed("Ada Lovelace (1).jpg,x", "Ben.png,x", header="path,hat")
-    done = facevalue("manifest", "check", "m.csv", "--fix")
-    assert Path("m-upright.csv").read_text().splitlines() == [
-        "path,identity,hat", "m-upright/Ada Lovelace (1).jpg,p001,x", "Ben.png,p002,x",
-    ]  # fmt: skip
-    assert "Next: facevalue plan STUDY --manifest m-upright.csv" in done.out
-
-
-def test_a_list_with_a_root_and_names_of_its_own_keeps_them(facevalue: Command) -> None:
-    saved("photos/a.jpg", 1, turn=8)
-    saved("photos/b.png", 2)
-    Path("lists").mkdir()
-    Path("lists/m.csv").write_text("image,path,identity\none,a.jpg,x\ntwo,b.png,y\n")
-    done = facevalue("manifest", "check", "lists/m.csv", "--root", "photos", "--fix")
-    assert "1 upright copy in photos/m-upright" in done.out
-    assert Path("lists/m-upright.csv").read_text().splitlines() == [
-        "path,id,identity", "m-upright/a.jpg,one,x", "b.png,two,y",
-    ]  # fmt: skip
-    assert facevalue("manifest", "check", "lists/m-upright.csv", "--root", "photos").status == 0
-
-
 @pytest.mark.parametrize("bad", ["cut.jpg", "bomb.png", "text.png", "gone.png"])
 def test_hostile_pictures_are_named_and_the_others_are_looked_at(facevalue: Command, bad: str) -> None:
     saved("fine.jpg", 1, turn=6)
@@ -133,8 +88,8 @@ def test_hostile_pictures_are_named_and_the_others_are_looked_at(facevalue: Comm
     elif bad == "text.png":
         Path(bad).write_text("<script>")
     listed(f"{bad},a", "fine.jpg,b")
-    done = facevalue("manifest", "check", "m.csv", "--fix")
+    done = facevalue("manifest", "check", "m.csv")
     assert done.status == 1
     assert f"row 1  {bad}" in done.out
-    assert "1 upright copy" in done.out
+    assert "turned by its EXIF" in done.out
     assert "Traceback" not in done.err

@@ -248,7 +248,6 @@ def compare(
     *others: Run | str | PathLike[str],
     margin: float | None = None,
     pairs: Literal["first", "all"] = FIRST,
-    flips: str | PathLike[str] | None = None,
     page: str | PathLike[str] | None = None,
 ) -> RunComparison:
     """Compare runs of one or several studies cell by cell: models, versions, prompts, or photographs and drawings.
@@ -262,8 +261,6 @@ def compare(
         Largest difference that would not matter, in the unit of the measure.
     pairs:
         "first": each run less the first one of its study. "all": each with each.
-    flips:
-        File to which all single answers that differ are written, in words: .parquet, .csv or .jsonl.
     page:
         HTML file to which a page about the comparison is written.
 
@@ -287,8 +284,7 @@ def compare(
     if target is not None and target.suffix.lower() != ".html":
         raise SettingError(f"{target.name} is not a .html file.")
     places = first, second, *others
-    table = None if flips is None else checked_path(flips)
-    comparison = compare_all(list(stored_runs(places)), margin, pairs, table, unasked_of(places))
+    comparison = compare_all(list(stored_runs(places)), margin, pairs, unasked_of(places))
     if target is not None:
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 

@@ -12,7 +12,7 @@ from facevalue.errors import DataError, SettingError
 from facevalue.prompts.variants import PLAIN
 from facevalue.protocol.conditions import FACTOR
 from facevalue.report.comparison_page import flip_sentences, shorten_text
-from facevalue.runs.comparisons.answer_flips import AnswerSide, compared_answers
+from facevalue.runs.comparisons.answer_flips import AnswerSide, compare_answers
 from facevalue.runs.joined_runs import names_for_people
 from facevalue.view.answer_index import AnswerIndex, Places, factor_names, index_of
 from facevalue.view.answers import answer_rows, facets_of, factor_titles, factor_words
@@ -205,7 +205,7 @@ def _compare_sides(sides: Sequence[_ViewedSide], index: AnswerIndex) -> _Compari
     first = sides[0]
     for place, side in enumerate(sides[1:], start=1):
         with TemporaryDirectory() as folder:
-            together = compared_answers(first.answers_here, side.answers_here, Path(folder))
+            together = compare_answers(first.answers_here, side.answers_here, Path(folder))
             asked_alike = first.answers.intervention == side.answers.intervention
             sentences += flip_sentences(together.flips, (first.title, side.title), asked_alike=asked_alike)
             flips = [rows.select(*_KEYS, "shift") for rows in together.all_flips()]

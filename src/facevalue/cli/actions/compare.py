@@ -89,7 +89,7 @@ class FlipsDocument:
     beyond: ShareDocument
     """By how much less often two draws of both runs are identical than two of one."""
     telling: Sequence[Row]
-    """The most telling flips in words; `--flips` writes all."""
+    """The most telling flips in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +232,11 @@ _NAMED = 5
 _FLIPS, _SHORT, _LINE = 8, 60, 240  # flips that are listed, and characters of their texts
 
 
-def compare(
-    runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None, flips: Path | None
-) -> Output[CompareDocument]:
+def compare(runs: tuple[str, ...], pairs: str, margin: float | None, out: Path | None) -> Output[CompareDocument]:
     """Compare runs cell by cell: each less the first one of its study."""
     if out is not None and out.suffix not in (".csv", ".html"):
         raise SettingError(f"{out.name} is not a .csv file of all cells, nor an .html page.")
-    comparison = compare_all(open_all(runs), margin, pairs, flips, unasked_of(runs))
+    comparison = compare_all(open_all(runs), margin, pairs, unasked_of(runs))
     if out is not None and out.suffix == ".html":
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 
@@ -246,10 +244,10 @@ def compare(
     elif out is not None:
         cells = comparison.cells if len(comparison.pairs) > 1 else comparison.pairs[0].agreement.cells
         write_whole(out, csv_bytes(cells))
-    return Output(lambda: compare_document(comparison), _text(comparison, flips, out))
+    return Output(lambda: compare_document(comparison), _text(comparison, out))
 
 
-def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> Iterator[RenderableType]:
+def _text(comparison: RunComparison, out: Path | None) -> Iterator[RenderableType]:
     """A comparison for people: what differs between the runs, and each pair."""
     for sentence in comparison.left_out:
         yield Text(sentence)
@@ -266,9 +264,8 @@ def _text(comparison: RunComparison, flips: Path | None, out: Path | None) -> It
             yield Text(f"\n{rank_sentence(pair.ranks)}")
             yield rich_table(Shown("", RANK_HEADS, rank_rows(pair.ranks), RANK_NOTE, boxed=False))
         yield from _flips_text(pair)
-    for title, path in (("All flips", flips), ("Page" if out is not None and out.suffix == ".html" else "Cells", out)):
-        if path is not None:
-            yield f"{title}: {path}"
+    if out is not None:
+        yield f"{'Page' if out.suffix == '.html' else 'Cells'}: {out}"
 
 
 def _flips_text(pair: ComparedPair) -> Iterator[RenderableType]:

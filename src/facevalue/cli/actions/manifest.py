@@ -20,7 +20,7 @@ from facevalue.errors import DataError, SettingError
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs.makings.data_statement import FILE, ListFile, Rights, data_statement
 from facevalue.runs.makings.made_list import stated_before, to_file, write_made_statement
-from facevalue.runs.own_pictures.manifest_check import ManifestUse, Upright, check_manifest, write_upright
+from facevalue.runs.own_pictures.manifest_check import ManifestUse, check_manifest
 from facevalue.stimuli.base import Kind
 from facevalue.stimuli.manifest import MAX_BYTES, read_manifest
 from facevalue.stimuli.manifest_guess import COMMON, Guess, guess
@@ -87,8 +87,6 @@ class CheckedManifestDocument(Document):
     """Why a run would refuse it; empty if a run takes it."""
     doubtful: tuple[Fault, ...]
     """What a run would take, and perhaps should not."""
-    upright: Upright | None
-    """What --fix wrote; null without it, and where no picture is turned."""
     then: str
     """Command to give next; empty where a run would refuse it."""
 
@@ -137,14 +135,11 @@ def init(folder: Path, study: str | None, out: Path | None, overwrite: bool) -> 
     return Output(document, text(), Exit.REFUSED if result.faults else Exit.DONE)
 
 
-def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output[CheckedManifestDocument]:
+def check(file: Path, study: str | None, root: Path | None) -> Output[CheckedManifestDocument]:
     """Say all that is wrong with a manifest and its pictures, as a run would."""
     protocol = None if study is None else _takes(study)
     result = check_manifest(file, protocol, root)
-    upright = _write_upright_copies(result.turned, file, root) if fix else None
-    rest = shlex.join(
-        ["--manifest", str(file if upright is None else upright.file), *(["--root", str(root)] if root else [])]
-    )
+    rest = shlex.join(["--manifest", str(file), *(["--root", str(root)] if root else [])])
     document = CheckedManifestDocument(
         file=str(file),
         study=study or "",
@@ -155,25 +150,12 @@ def check(file: Path, study: str | None, root: Path | None, fix: bool) -> Output
         use=result.use,
         refused=tuple(result.faults),
         doubtful=tuple(result.warnings),
-        upright=upright,
         then="" if result.faults else f"facevalue plan {shlex.quote(study) if study else 'STUDY'} {rest}",
     )
-    return Output(
-        document, _check_lines(document, protocol, root, fix=fix), Exit.REFUSED if result.faults else Exit.DONE
-    )
+    return Output(document, _check_lines(document, protocol), Exit.REFUSED if result.faults else Exit.DONE)
 
 
-def _write_upright_copies(turned: Sequence[str], file: Path, root: Path | None) -> Upright | None:
-    """Write upright copies of turned pictures, and a list with them; None where none is turned."""
-    if not turned:
-        return None
-    place = root if root is not None else file.parent
-    return write_upright(read_manifest(file, root=root), turned, file, place)
-
-
-def _check_lines(
-    manifest: CheckedManifestDocument, protocol: Protocol | None, root: Path | None, *, fix: bool
-) -> Iterator[str]:
+def _check_lines(manifest: CheckedManifestDocument, protocol: Protocol | None) -> Iterator[str]:
     if manifest.pictures:
         pictures = f"{manifest.pictures:,} {'picture' if manifest.pictures == 1 else 'pictures'}"
         yield f"{manifest.file}: {pictures}; factors: {', '.join(manifest.factors) or 'none'}"
@@ -185,12 +167,6 @@ def _check_lines(
     if manifest.doubtful:
         yield "A run would take this, and perhaps should not:"
         yield from _fault_lines(manifest.doubtful)
-    if (upright := manifest.upright) is not None:
-        copies = f"{upright.copies:,} upright {'copy' if upright.copies == 1 else 'copies'}"
-        rest = f" --root {shlex.quote(str(root))}" if root else ""
-        yield f"{copies} in {upright.folder}; the list that names them: {shlex.quote(str(upright.file))}{rest}"
-    elif fix:
-        yield "No picture is turned: nothing to fix."
     if manifest.then:
         yield f"A run takes it. Next: {manifest.then}"
         if protocol is not None and {s.name: s.default for s in protocol.settings}.get("kind") == Kind.UNSTATED:

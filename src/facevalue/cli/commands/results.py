@@ -82,8 +82,6 @@ compare = Printing(
                      help="Largest difference that would not matter, in the unit of the measure: smaller ones may be "
                      "called equivalent."),
         click.Option(["--out"], type=_FILE, help="Also write a page here (.html), or every cell (.csv)."),
-        click.Option(["--flips"], type=_FILE,
-                     help="Also write all single answers that differ here, in words: a .parquet, .csv or .jsonl file."),
     ),
     """Compare RUNS cell by cell: each less the first one of its study, by the measure that the study declares.
 

@@ -96,8 +96,6 @@ manifest = click.Group(
                 _FOR,
                 click.Option(["--root"], type=click.Path(path_type=Path),
                              help="The folder that paths are relative to; FILE's by default."),
-                click.Option(["--fix"], is_flag=True,
-                             help="Write upright copies of pictures that EXIF turns, and a list with them."),
             ),
             """Say all that is wrong with a manifest and its pictures, by row; row 1 is the first below the header.
 

@@ -280,7 +280,7 @@ class ComparedAnswers:
             yield _find_flips(rows, exact=self.pairs.exact).select(*_PLACES, "seed", "shift").sort("trial", "seed")
 
 
-def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> ComparedAnswers:
+def compare_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> ComparedAnswers:
     """Compare single answers of two runs of one study, or of its interventions; `folder`: where they wait.
 
     Raises
@@ -312,10 +312,18 @@ def compared_answers(first: AnswerSide, second: AnswerSide, folder: Path) -> Com
     unit = unit_of(first.plain.estimates.measures)
     shares = identical_answers(sums, layers, codes.size, unit)
     flips = AnswerFlips(
-        unit, int(codes.size), pairs.exact, int(sums[0]["n"]), flipped, lost, gained, shares,
-        chance_agreement(firsts, seconds, of_questions), _telling(pairs, firsts, of_questions),
-    )  # fmt: skip
-    return ComparedAnswers(flips, pairs)
+        unit,
+        int(codes.size),
+        pairs.exact,
+        int(sums[0]["n"]),
+        flipped,
+        lost,
+        gained,
+        shares,
+        chance_agreement(firsts, seconds, of_questions),
+        _telling(pairs, firsts, of_questions),
+    )
+    return ComparedAnswers(flips, pairs)  # fmt: skip
 
 
 def _groups(pairs: AnswerPairs) -> tuple[Groups, np.ndarray]:
@@ -394,15 +402,6 @@ def _telling(pairs: AnswerPairs, firsts: pl.DataFrame, of_questions: pl.DataFram
 # Flips in words: which picture, what was asked, what either run answered.
 
 
-FLIPS_AT_ONCE = 20_000
-"""Flips that are worded at a time."""
-NO_FLIPS = pl.DataFrame(
-    schema={"trial": pl.UInt64, "seed": pl.Int64, **dict.fromkeys(("picture", "factors", "asked", "first", "second"),
-            pl.String), "shift": pl.Float64},
-)  # fmt: skip
-"""Flips in words, none of them."""
-
-
 @dataclass(frozen=True, slots=True)
 class FlipInWords:
     """A flip for people."""
@@ -429,11 +428,8 @@ class FlipInWords:
         return load_shown(run.plain(), self.trial)
 
 
-def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spelled: bool = False) -> pl.DataFrame:
-    """Flips as a table of texts, the columns of `NO_FLIPS`.
-
-    `spelled`: whether a reply that only names the letter of an option is followed by the option.
-    """
+def _word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun) -> pl.DataFrame:
+    """Flips as a table of texts; a reply that only names the letter of an option is followed by the option."""
     study, trials = first.plain().study, flips["trial"].to_numpy().astype(np.int64)
     factors = study.design.trials(trials)
     questions = study.ask(factors)
@@ -448,7 +444,7 @@ def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spel
         rows = zip(texts["text"], texts["probs"], questions, strict=True)
         replies.append(
             [
-                reply_text(text, probs, question.options) + (_option(text, question.options) if spelled else "")
+                reply_text(text, probs, question.options) + _option(text, question.options)
                 for text, probs, question in rows
             ]
         )
@@ -469,7 +465,6 @@ def word_flips(flips: pl.DataFrame, first: StoredRun, second: StoredRun, *, spel
             "second": replies[1],
             "shift": flips["shift"],
         },
-        schema=NO_FLIPS.schema,
     )
 
 
@@ -492,12 +487,5 @@ def telling_flips(flips: AnswerFlips, first: StoredRun, second: StoredRun) -> tu
     """The most telling flips, for people."""
     if not flips.telling.height:
         return ()
-    texts = word_flips(flips.telling, first, second, spelled=True).with_columns(flips.telling["rare"])
+    texts = _word_flips(flips.telling, first, second).with_columns(flips.telling["rare"])
     return tuple(FlipInWords(**row) for row in texts.iter_rows(named=True))
-
-
-def all_worded(compared: ComparedAnswers) -> Iterator[pl.DataFrame]:
-    """All flips as tables of texts, some at a time."""
-    for flips in compared.all_flips():
-        for start in range(0, flips.height, FLIPS_AT_ONCE):
-            yield word_flips(flips[start : start + FLIPS_AT_ONCE], *compared.pairs.runs)

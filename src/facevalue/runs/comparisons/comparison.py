@@ -20,12 +20,10 @@ from facevalue.measures.run_comparison import RANK_SEED, RankAgreement, draws_fo
 from facevalue.places import is_url
 from facevalue.runs.audits.folder import RUNS
 from facevalue.runs.comparisons.answer_flips import (
-    NO_FLIPS,
     AnswerFlips,
     AnswerSide,
     FlipInWords,
-    all_worded,
-    compared_answers,
+    compare_answers,
     prompt_columns,
     telling_flips,
 )
@@ -38,7 +36,6 @@ from facevalue.runs.comparisons.models import (
     kept_answers,
     with_first,
 )
-from facevalue.runs.export import check_format, write_streamed
 from facevalue.runs.joined_runs import by_study, short_names
 from facevalue.runs.stored_run import StoredRun
 from facevalue.store.files import LISTS, ROOTS
@@ -261,7 +258,6 @@ def compare_all(
     runs: Sequence[StoredRun],
     margin: float | None = None,
     pairs: str = FIRST,
-    flips: Path | None = None,
     waiting: Sequence[str] = (),
 ) -> RunComparison:
     """Compare runs of each study, cell by cell, all pairs and studies at the level of one page.
@@ -274,8 +270,6 @@ def compare_all(
         Largest difference that would not matter, in the unit of the measure, where all studies have one unit.
     pairs:
         `FIRST` or `ALL`.
-    flips:
-        File to which all answers that flipped are written, in words: .parquet, .csv or .jsonl.
     waiting:
         What audits among them have not begun, a sentence for each (`audit_folder.describe_unasked`).
 
@@ -287,8 +281,6 @@ def compare_all(
         Runs that share no cell, or a margin that is not above zero.
     """
     check_comparable(runs)
-    if flips is not None:
-        check_format(flips)
     runs_by_study = by_study(runs)
     differences: list[Differences] = []
     pairs_of_runs: list[tuple[StoredRun, StoredRun]] = []
@@ -318,14 +310,8 @@ def compare_all(
         )
         for (first, second), agreement, of_pair in zip(pairs_of_runs, agreements, ranks, strict=True)
     ]  # fmt: skip
-    chunks = _with_flips(out, worded=flips is not None)
-    if flips is not None:
-        write_streamed(chunks, flips)
-    else:
-        for _ in chunks:
-            pass
     return RunComparison(
-        tuple(out),
+        tuple(map(_add_flips, out)),
         {study: tuple(names[run.folder] for run in of_study) for study, of_study in runs_by_study.items()},
         {study: differing_settings(of_study) for study, of_study in runs_by_study.items() if len(of_study) > 1},
         (*left_out, *waiting),
@@ -344,22 +330,14 @@ def _differences(runs: Sequence[StoredRun], pairs: Pairs, margin: float | None) 
             raise NothingComparedError(f"{error} {doubt}") from error
 
 
-def _with_flips(pairs: list[ComparedPair], *, worded: bool) -> Iterator[pl.DataFrame]:
-    """Compare single answers of each pair, in place; yield all flips in words where these are wanted."""
-    for at, pair in enumerate(pairs):
-        if worded:
-            yield _add_pair_names(NO_FLIPS, pair)
-        with TemporaryDirectory(prefix="facevalue-") as folder:
-            try:
-                compared = compared_answers(AnswerSide(pair.runs[0]), AnswerSide(pair.runs[1]), Path(folder))
-            except (DataError, RunError) as error:
-                pairs[at] = replace(pair, why_no_flips=str(error))
-                continue
-            telling = telling_flips(compared.flips, *pair.runs)
-            pairs[at] = replace(pair, flips=compared.flips, telling_flips=telling)
-            if worded:
-                for table in all_worded(compared):
-                    yield _add_pair_names(table, pair)
+def _add_flips(pair: ComparedPair) -> ComparedPair:
+    """Compare single answers of a pair."""
+    with TemporaryDirectory(prefix="facevalue-") as folder:
+        try:
+            flips = compare_answers(AnswerSide(pair.runs[0]), AnswerSide(pair.runs[1]), Path(folder)).flips
+        except (DataError, RunError) as error:
+            return replace(pair, why_no_flips=str(error))
+        return replace(pair, flips=flips, telling_flips=telling_flips(flips, *pair.runs))
 
 
 def _add_pair_names(table: pl.DataFrame, pair: ComparedPair) -> pl.DataFrame:

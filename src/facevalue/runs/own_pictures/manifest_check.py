@@ -1,19 +1,14 @@
 """Checks of a manifest: everything that a run would refuse, or take and should not, told at once, by row."""
 
-import io
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-import PIL.Image
-import PIL.ImageOps
 import polars as pl
 
-from facevalue.csv_text import csv_bytes
 from facevalue.design import Block
 from facevalue.errors import DataError, FaceValueError
 from facevalue.protocol.protocol import Protocol
@@ -22,7 +17,7 @@ from facevalue.protocol.study import LeftOut, Study
 from facevalue.runs.checks import check_pictures, check_shown
 from facevalue.runs.requests import stimulus_columns
 from facevalue.stimuli.folders import nearest_file
-from facevalue.stimuli.images import FORMATS, FileSource, image_files, noting
+from facevalue.stimuli.images import FileSource, image_files, noting
 from facevalue.stimuli.manifest import read_manifest
 from facevalue.stimuli.manifest_rows import (
     FORM,
@@ -33,11 +28,9 @@ from facevalue.stimuli.manifest_rows import (
     ManifestError,
     PicturesError,
     misspelled_columns,
-    person_numbers,
     persons_of,
 )
 from facevalue.stimuli.pixels import ManyFacts, PictureFacts, facts_of, lookalikes
-from facevalue.store.files import write_whole
 from facevalue.types import OptionValue
 
 # What a run would take of pictures, and people should know: copies, turned and moving ones, odd sizes and colours.
@@ -69,7 +62,7 @@ def warnings_of(frame: pl.DataFrame, of_study: pl.DataFrame, seen: ManyFacts) ->
 def _odd(facts: PictureFacts) -> Iterator[str]:
     """Oddities of a picture by itself."""
     if facts.is_turned:
-        yield "turned by its EXIF, which models may or may not heed: --fix writes upright copies and a list of them"
+        yield "turned by its EXIF, which models may or may not heed: save it upright, as by `mogrify -auto-orient`"
     if facts.moves:
         yield "an animation: models see its first frame, or what their servers make of it"
     if facts.deep:
@@ -298,73 +291,6 @@ def _reason(levels: Mapping[str, str | None], columns: Sequence[Column]) -> str:
     return "there is nothing to compare it with"
 
 
-# Upright copies of pictures that their EXIF turns, and a list that names them in place of the originals.
-
-
-_SAVED: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}, "PNG": {}}
-
-
-@dataclass(frozen=True, slots=True)
-class Upright:
-    """Upright copies that were written."""
-
-    file: Path
-    """The list that names them."""
-    folder: Path
-    """Where they are."""
-    copies: int
-    """Number of them."""
-
-
-def write_upright(frame: pl.DataFrame, turned: Sequence[str], file: Path, root: Path) -> Upright:
-    """Write a copy of each turned picture as it is meant to be seen, and the manifest with these in their place.
-
-    Nothing is overwritten: folder and list are new ones, called like the list with "-upright" behind.
-
-    Parameters
-    ----------
-    frame, file:
-        The manifest as it was read, and its file.
-    turned:
-        Paths of the pictures to be copied.
-    root:
-        The folder that paths are relative to; the copies lie in it.
-    """
-    folder, listed = root / f"{file.stem}-upright", file.with_name(f"{file.stem}-upright.csv")
-    for place in (folder, listed):
-        if place.exists():
-            raise DataError(f"{place} exists, and nothing is overwritten: remove it, or check the list that is there.")
-    files, paths = image_files(frame, root), dict[str, str]()
-    for path in turned:
-        name = PurePosixPath(folder.name, path)
-        target = root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, _upright(files.read(path), path))
-        paths[path] = name.as_posix()
-    has_ids = (frame["image"] != frame["path"]).any()
-    columns = ["path", *(["image"] if has_ids else []), "identity", *frame.columns[3:]]
-    if {*frame["identity"]} <= {*frame["image"]}:  # each picture is somebody else: names of files are nobody's
-        frame = frame.with_columns(pl.Series("identity", person_numbers(frame["identity"]), pl.String))
-    table = frame.with_columns(pl.col("path").replace(paths)).select(columns).rename({"image": "id"}, strict=False)
-    filled = [name for name in table.columns if table[name].null_count() < table.height]
-    write_whole(listed, csv_bytes(table.select(filled)))
-    return Upright(listed, folder, len(paths))
-
-
-def _upright(data: bytes, path: str) -> bytes:
-    out = io.BytesIO()
-    try:
-        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            kind = image.format if image.format in _SAVED else "JPEG"
-            profile = image.info.get("icc_profile")
-            upright = PIL.ImageOps.exif_transpose(image)
-            upright.info.pop("exif", None)  # where a camera was is nobody's business
-            upright.save(out, kind, **_SAVED[str(kind)], **({"icc_profile": profile} if profile else {}))
-    except Exception as error:  # Pillow raises many kinds for damaged files
-        raise DataError(f"{path}: the image is damaged.") from error
-    return out.getvalue()
-
-
 MOST_HINTS = 20
 """Missing files for which the nearest one is looked for."""
 MOST_LEVELS = 10_000
@@ -384,8 +310,6 @@ class CheckedManifest:
     """Why a run would refuse it."""
     warnings: list[Fault] = field(default_factory=list)
     """What a run would take, and people should know."""
-    turned: list[str] = field(default_factory=list)
-    """Paths of pictures that their EXIF turns."""
     use: ManifestUse | None = None
     """What the study would ask about them; None where it does not take the manifest, or none was named."""
 
@@ -429,7 +353,6 @@ def check_manifest(
         images = frame if study is None else study.manifest
         seen = facts_of(image_files(frame, place), frame["path"].to_list())
         out.warnings += warnings_of(frame, images, seen)
-        out.turned = [path for path, facts in zip(frame["path"], seen.facts, strict=True) if facts.is_turned]
     return out
 
 
