@@ -53,7 +53,7 @@ def test_pictures_are_made_listed_and_resumed(facevalue: Command, tmp_path: Path
     assert (document["asked"], document["skipped"], document["complete"], document["listed"]) == (0, 12, True, 12)
     other = facevalue("make", "hats", "--generator", "drawn", "--out", "made", "--faces", "5")
     assert other.status == 1
-    assert "begun with other settings: option faces: 4 in the folder, 5 asked; trials" in other.err
+    assert "begun with other settings: --faces: 4 in the folder, 5 asked. Restore" in other.err
 
 
 def test_an_editor_that_is_the_generator_changes_nothing(facevalue: Command) -> None:
@@ -139,7 +139,7 @@ def test_pictures_that_exist_are_edited_without_a_generator(facevalue: Command, 
 def test_a_folder_of_another_making_is_told_in_few_words(facevalue: Command) -> None:
     assert facevalue("make", "editor", "--generator", "drawn", "--sample", "14", "--out", "made").status == 0
     done = facevalue("make", "vignette", "--generator", "drawn", "--sample", "20", "--out", "made")
-    assert "option made_for: editor in the folder, vignette asked" in done.err
+    assert "--made-for: editor in the folder, vignette asked" in done.err
     assert "more. Restore them, or name another folder." in done.err
     assert "<Kind" not in done.err
 

@@ -296,7 +296,7 @@ def test_comparisons_tell_it_in_words_tables_and_json(
     page = comparison_page(comparison)
     told(page.answer, caveats)
     told(render_template("plain_page.html.j2", page=page, generated=page.generated), caveats)
-    told(printed(compared_text(comparison, None, None)), caveats)
+    told(printed(compared_text(comparison, None)), caveats)
     assert all(row["caveat"] == caveat_of(row["why"]) for row in in_json(agreement.json()["cells"]))
     data = replace(measured.data(measured.estimates), between=ModelDifferences("a", {"b": agreement}))
     told(build_page(data).answer.sentence, caveats)

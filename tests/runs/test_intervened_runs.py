@@ -63,7 +63,10 @@ def test_the_same_interventions_resume_and_nothing_is_asked_twice(tmp_path: Path
     ("done", "said"),
     [
         ([], "intervention judge: .* in the folder, nothing asked"),
-        ([Variant("judge", before="Act as a lawyer.")], "intervention judge: .*Act as a lawyer.* asked"),
+        (
+            [Variant("judge", before="Act as a lawyer.")],
+            "intervention judge: one with the digest .* in the folder, one with the digest .* asked",
+        ),
         ([JUDGE, NO_IMAGE], "intervention no-image: nothing in the folder"),
     ],
 )

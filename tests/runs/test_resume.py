@@ -43,9 +43,9 @@ def test_a_resumed_run_equals_one_in_one_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("study", "model", "settings", "said"),
     [
-        (tiny_study(faces=5), TinyModel(), SMALL, "option faces: 4 in the folder, 5 asked"),
+        (tiny_study(faces=5), TinyModel(), SMALL, "--faces: 4 in the folder, 5 asked"),
         (tiny_study(version=2), TinyModel(), SMALL, "study version: 1 in the folder, 2 asked"),
-        (tiny_study(seeds=(2,)), TinyModel(), SMALL, r"seeds: \[11\] in the folder, \[2\] asked"),
+        (tiny_study(seeds=(2,)), TinyModel(), SMALL, r"seeds: 11 in the folder, 2 asked"),
         (tiny_study(), TinyModel(name="other"), SMALL, "model: tiny in the folder, other asked"),
         (tiny_study(), TinyModel(facts={"hash": "x"}), SMALL, "model hash: nothing in the folder, x asked"),
         (tiny_study(), TinyModel(), RunSettings(sample=5), "sample: the whole design in the folder, 5 asked"),

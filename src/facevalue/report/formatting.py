@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from facevalue.answers import NA
 from facevalue.measures.caveats import add_caveat
 from facevalue.measures.definitions import APART, SHARES, Measure
 from facevalue.measures.intervals import IntervalKind
@@ -382,6 +383,21 @@ def _clause(sentence: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+REASONS: Mapping[str, str] = {
+    NA.REFUSED: "Refused",
+    NA.BOTH: "Several options named",
+    NA.NEITHER: "No option named",
+    NA.HEDGED: "No option settled on",
+    NA.EMPTY: "Empty reply",
+    NA.CONTRADICTION: "Letter of one option with the text of another",
+    NA.TRUNCATED: "Cut off",
+    NA.ERROR: "Request failed",
+    NA.LOW_MASS: "Too little probability on the options",
+    NA.UNMEASURED: "Place on the picture unknown",
+}
+"""Wording of reasons why there is no valid answer."""
+
+
 class Titles:
     """Wording of factor levels for people.
 
@@ -411,7 +427,8 @@ class Titles:
         if CROSSED in level and column == "dimension" and not self.given_wording(column, level):
             first, *rest = (self.get(column, name) for name in level.split(CROSSED))
             return " × ".join([first, *(name.lower() for name in rest)])
-        return self.given_wording(column, level) or _humanise(level)
+        wording = self.given_wording(column, level) or (REASONS.get(level) if column == "reason" else None)
+        return wording or _humanise(level)
 
     def levels(self, column: str) -> list[str]:
         """Levels whose wording is known, in the order in which it was given."""

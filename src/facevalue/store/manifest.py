@@ -9,7 +9,6 @@ import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, islice
 from pathlib import Path
@@ -178,14 +177,18 @@ def differences(folder: RunManifest, request: RunManifest) -> list[str]:
     ['temperature: 0.2 in the folder, 0.7 asked']
     >>> faces = [replace(old, options={"choices": [f"faces={count}", "seed=1"]}) for count in (2, 3)]
     >>> differences(*faces)
-    ['option faces: 2 in the folder, 3 asked']
+    ['--faces: 2 in the folder, 3 asked']
     """
-    out = []
     stored, requested = dict(_settings(folder)), dict(_settings(request))
-    for name in dict.fromkeys([*stored, *requested]):
-        if stored.get(name) != requested.get(name):
-            out.append(f"{name}: {_shown(name, stored)} in the folder, {_shown(name, requested)} asked")
-    return out
+    names = [name for name in dict.fromkeys([*stored, *requested]) if stored.get(name) != requested.get(name)]
+    if any(name != _TRIALS for name in names):  # which follow from the options
+        names = [name for name in names if name != _TRIALS]
+    if "model" in names:  # another one has settings of its own
+        names = [name for name in names if not name.startswith("model ")]
+    return [f"{name}: {_shown(name, stored)} in the folder, {_shown(name, requested)} asked" for name in names]
+
+
+_TRIALS = "trials of the design"
 
 
 def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
@@ -194,29 +197,31 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     for name, value in manifest.options.items():
         if name == INTERVENTIONS and isinstance(value, list):
             for text in value:
-                yield f"intervention {json.loads(text)['name']}", text
+                yield f"intervention {json.loads(text)['name']}", _digest(text)
             continue
         if name == STUDY_TEXT:
-            yield "file of the study", f"one with the digest {hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
+            yield "file of the study", _digest(str(value))
             continue
         if name == CHOICES and isinstance(value, list):
             for text in value:
                 choice, _, chosen_value = str(text).partition("=")
-                yield f"option {choice}", chosen_value
+                yield _option(choice), chosen_value
             continue
-        yield f"option {name}", list(value) if isinstance(value, list | tuple) else value
+        yield _option(name), list(value) if isinstance(value, list | tuple) else value
     yield "model", manifest.model
     for name, setting in manifest.model_settings.items():
         yield f"model {name}", setting
     for option in fields(Sampling):
-        yield option.name.replace("_", " "), getattr(manifest.sampling, option.name)
+        if option.name not in manifest.options:
+            yield option.name.replace("_", " "), getattr(manifest.sampling, option.name)
     yield "answers", "exact probabilities" if manifest.exact else "sampled replies"
     yield "sample", "the whole design" if manifest.sample is None else manifest.sample
     if manifest.sample is not None:
         yield "seed", manifest.seed
-    yield "seeds", list(manifest.seeds)
+    if "seeds" not in manifest.options:
+        yield "seeds", list(manifest.seeds)
     yield "re-asks", manifest.reasks
-    yield "trials of the design", manifest.trials
+    yield _TRIALS, manifest.trials
     yield "pre-registration", manifest.preregistration or "none"
     yield "rule to stop by", manifest.stop_when or "none"
 
@@ -226,10 +231,18 @@ def _shown(name: str, settings: Mapping[str, object]) -> str:
         return "nothing"
     value = settings[name]
     if isinstance(value, list):
-        value = [str(item) if isinstance(item, Enum) else item for item in value]
-    if isinstance(value, list) and len(value) > 6:
-        return f"[{', '.join(map(repr, value[:5]))}, ... {len(value)} in all]"
-    return repr(value) if isinstance(value, list) or value == "" else str(value)
+        listed = [str(item) for item in value]
+        return f"{', '.join(listed[:5])} ... {len(listed)} in all" if len(listed) > 6 else ", ".join(listed) or "none"
+    return str(value) if value != "" else "none"
+
+
+def _option(name: str) -> str:
+    """A setting as on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _digest(text: str) -> str:
+    return f"one with the digest {hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def write_manifest(folder: Path, manifest: RunManifest) -> None:

@@ -74,7 +74,12 @@ def view(
     viewer = Viewer(opened, port)
     document = ViewDocument(viewer.address, _places(opened))
     lines = [*opened.waiting, viewer.address, "Ctrl-C ends it."]
-    return Output(document, lines, then=lambda: viewer.serve(browser=not no_browser))
+
+    def serve() -> None:
+        with suppress(KeyboardInterrupt):
+            viewer.serve(browser=not no_browser)
+
+    return Output(document, lines, then=serve)
 
 
 def _open_runs(runs: Sequence[str], pictures: Path | None, patience: float | None = None) -> OpenedRuns:
