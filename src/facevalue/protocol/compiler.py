@@ -264,10 +264,9 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             check_rows(task.ask, sets, place)
     questions = []
     for task in tasks:
-        with error_place(task.ask.where):
-            picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
+        picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         if manifest is None:
-            _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
+            _check_filled(table, [name for name in task.ask.of_pictures if name not in task.ask.optional], place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.instructions))
     design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
@@ -317,11 +316,11 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
 
 
 def _check_filled(table: pl.DataFrame, slots: Sequence[str], place: str) -> None:
-    """Refuse pictures that lack what fills a slot of the prompt."""
+    """Refuse pictures that lack what fills a slot."""
     for name in slots:
         if table[name].null_count():
             image = table.filter(pl.col(name).is_null())["image"][0]
-            raise DataError(f"{place}: {image} has no {name!r}, which the prompt asks about.")
+            raise DataError(f"{place}: {image} has no {name!r}, which fills a slot.")
 
 
 def _check_stored_manifest(manifest: pl.DataFrame) -> pl.DataFrame:

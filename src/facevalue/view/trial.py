@@ -87,7 +87,7 @@ class SortedTexts:
             yield from self._texts(trials[middle:])
 
     def _verdicts(self, sorting: Sorting, text: str, people: Sequence[Mapping[str, float]]) -> Iterator[JudgedReply]:
-        quoted = f"“{shorten_text(text, _TEXT)}”"
+        quoted = f"“{shorten_text(sorting.text_of(text), _TEXT)}”"
         judgments = self._judgments
         if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
             verdict = judgment.category or f"{judgment.verdict.value}: {shorten_text(judgment.reply, _TEXT)}"
