@@ -25,7 +25,7 @@ from facevalue.runs.judgments import ask, read_judgments
 from facevalue.runs.progress import SilentProgress
 from facevalue.runs.reviews.replies import keep_labels, sorting_packet, texts_of
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.types import Request, Response, Status
+from facevalue.types import Question, Request, Response, Status
 from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
@@ -356,3 +356,36 @@ def test_mistakes_in_a_template_are_one_sentence_with_their_line(
     assert change[0] in SHOWN
     with pytest.raises(FaceValueError, match=message):
         read(SHOWN.replace(*change)).study({})
+
+
+def test_texts_and_entries_of_lists_have_mean_ratings_of_words_of_a_lexicon(read: Reader, tmp_path: Path) -> None:
+    text = (
+        STUDY.replace(JUDGED, "")
+        .replace(SCORED, "[answer.scored.valence]\nlow = -1\n")
+        .replace("[prompt]", "[task.said.prompt]")
+    )
+    text = text.replace("[answer", "[task.said.answer").replace(
+        "[[estimand]]",
+        '[task.named.prompt]\ntext = "List {place}."\n[task.named.answer]\nkind = "list"\n'
+        "[task.named.answer.scored.valence]\nlow = -1\n[[estimand]]",
+        1,
+    )
+    read(text.replace('statistic = "mean"', 'statistic = "mean"\nscores = ["said", "named_valence"]')
+         .replace('statistic = "gap"', 'statistic = "gap"\nscores = ["said"]'))  # fmt: skip
+    (tmp_path / "v.tsv").write_text("word\tvalence\nkind\t1\ncold\t-1\nold church\t.5\n")
+
+    def reply(question: Question) -> str:
+        listed = "old church, kind church, door"
+        told = "A cold, cold and kind place." if "church" in question.prompt else "A place."
+        return listed if question.prompt.startswith("List") else told
+
+    run = fv.annotate(fv.run(tmp_path / "small.toml", reply, tmp_path / "run"), f"lexicon/{tmp_path / 'v.tsv'}")
+    means = run.estimates().filter(measure="mean").select("score", "place", "value")
+    assert {row[:2]: row[2] for row in means.iter_rows()} == {
+        ("said", "church"): pytest.approx(-1 / 3), ("said", "mosque"): None,
+        ("named_valence", "church"): pytest.approx(0.75), ("named_valence", "mosque"): pytest.approx(0.75),
+    }  # fmt: skip
+    bounds = run.estimates().filter(pl.col("measure") == "mean", score="said", place="mosque")
+    assert bounds.select("bound_low", "bound_high").rows() == [(-1.0, 1.0)]
+    report([StoredRun.open(tmp_path / "run")], tmp_path / "report.html")
+    assert "Valence of the text" in (tmp_path / "report.html").read_text()

@@ -25,6 +25,7 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
+from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
@@ -392,12 +393,15 @@ def _reading(
     scored = [task for task, scores in outside.items() if scores.scored]
     if not any(outside.values()):
         return Reading()
+    texts = dict.fromkeys(ENTRIES if isinstance(asks[task].reply, NamedList) else TEXT for task in scored)
     of_scored = pl.col(TASK).cast(pl.String).is_in(scored) if protocol.tasks else pl.lit(value=True)
     words = _group_words(protocol, table)
     return Reading(
         judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
         sortings=tuple(dict.fromkeys(sorting for scores in outside.values() for sorting in scores.judged)),
-        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), fills=_fills(asks)) if scored else None,
+        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), (*texts,), _fills(asks))
+        if scored
+        else None,
     )
 
 

@@ -188,7 +188,7 @@ def _ratings(table: TomlTable, _slot: bool) -> Reply:
 
 
 def _list(table: TomlTable, _slot: bool) -> Reply:
-    table.check_keys("kind", "options", "least", "most", "judged")
+    table.check_keys("kind", "options", "least", "most", "judged", "scored")
     options = _score_names(table, "options") if "options" in table else {}
     with table.place_errors("options"):  # so that what is wrong with a key has its line
         NamedList(options)

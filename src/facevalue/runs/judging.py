@@ -394,7 +394,8 @@ def annotate(
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):
             replies = chunk.filter(open_replies)
-            yield from (replies[name] for name in scored.texts)
+            yield from (replies[name].explode() if replies[name].dtype == pl.List else replies[name]
+                        for name in scored.texts)  # fmt: skip
 
     meter, begun = Meter(), False
 

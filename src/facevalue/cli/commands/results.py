@@ -206,7 +206,7 @@ annotate = Printing(
     (
         _RUN,
         click.Option(["--scorer"], type=SCORER, default="lexical", show_default=True, metavar="SCORER",
-                     help="lexical, hf-text/FOLDER, openai-moderation, judge/MODEL."),
+                     help="lexical, lexicon/FILE, hf-text/FOLDER, openai-moderation, judge/MODEL."),
         click.Option(["--name"], default="", metavar="NAME",
                      help="Name to keep the scores under; use another for each scorer."),
         click.Option(["--prompt"], multiple=True, metavar="PROMPT",
