@@ -160,7 +160,8 @@ def attention_notes(state: RunState, trial: int, question: Question) -> tuple[Pi
     """Maps of where a model looked, as far as `facevalue attention` made them."""
     out = []
     for at, of in enumerate(maps_of(state.run.folder, trial)):
-        name = {"attention": "Mean attention of the answer", "heads": "Attention by head"}.get(of.kind, "")
+        names = {"attention": "Mean attention of the answer", "heads": "Attention by head"}
+        name = ({**names, "word": f"Attention to word {of.option}, by head"}).get(of.kind, "")
         if not name:
             places = dict(enumerate((option.wording for option in question.options), start=1))
             name = f"Relevancy for {places.get(of.option, f'option {of.option}')}"

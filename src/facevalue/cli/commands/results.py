@@ -162,6 +162,8 @@ attention = Printing(
         click.Argument(["run"], type=RunPlace()),
         click.Option(["--trials"], required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`."),
         click.Option(["--model"], type=MODEL, metavar="hf/PATH", help="Another local model than that of the run."),
+        click.Option(["--word", "words"], multiple=True, metavar="WORD",
+                     help="Also the attention to this word of the prompt, by head; repeat for each."),
         click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
                      help="Where to write; the folder `attention` of the run, whose maps the viewer shows, if not "
                      "named."),
