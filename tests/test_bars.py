@@ -214,7 +214,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 562,
-    all_lines: 146_546,
+    all_lines: 146_550,
     largest_folder: 42,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
