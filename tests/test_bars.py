@@ -214,14 +214,14 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 562,
-    all_lines: 146_344,
+    all_lines: 146_550,
     largest_folder: 42,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
-    all_classes: 1198,
+    all_classes: 1199,
     shared_class_names: 7,
     all_records: 817,
-    record_fields: 4669,
+    record_fields: 4672,
     helpers_used_once: 1680,
     interval_kinds: 12,
     measure_names: 90,

@@ -73,6 +73,8 @@ def test_replies_to_one_prompt_alone_are_scored_and_the_others_later(annotated: 
         (["--scorer", "detoxify"], 2, "Unknown scorer 'detoxify'"),
         (["--scorer", "lexical/x"], 2, "Unknown scorer 'lexical/x'"),
         (["--scorer", "hf-text"], 2, "'hf-text' names no scorer: write hf-text/FOLDER"),
+        (["--scorer", "lexicon/"], 2, "'lexicon/' names no scorer: write lexicon/FILE"),
+        (["--scorer", "lexicon/nowhere.tsv"], 1, "There is no file nowhere.tsv (ratings of words)."),
         (["--scorer", "hf-text/nowhere"], 3, "There is no folder nowhere"),
         (["--scorer", "judge/sim/default", "--rubric", "nowhere.txt"], 1, "There is no file nowhere.txt"),
         (["--scorer", "judge/sim/default"], 2, "A judge needs a --rubric"),

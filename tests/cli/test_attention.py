@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from facevalue.runs.attention_maps import maps_of
 from tests.cli.conftest import Command
 
 DECISIONS = (
@@ -63,6 +64,54 @@ def test_maps_arrays_and_an_index_are_written(asked: Command, llava: str) -> Non
     assert question.splitlines()[0].replace("'", "&#39;") in page
     for said in ("no explanation of cause", "Drawings say nothing about photographs", "trial-3-heads.png", "Left: "):
         assert said in page
+
+
+def test_attention_to_words_of_the_prompt_stands_beside_that_to_the_picture(asked: Command, llava: str) -> None:
+    both = ("attention", "a", "--trials", "3,0", "--model", llava)
+    options = pl.read_csv(table(asked)).filter(pl.col("trial").is_in([0, 3]))["prompt"]
+    assert all("old" in prompt and "robot" not in prompt for prompt in options)
+    made = asked(*both, "--word", "old", "--word", "=young", "--out", "maps")
+    assert made.status != 0
+    assert "Unknown word of these prompts '=young'. Did you mean 'young'" in made.err
+    assert not Path("maps").exists()
+    made = asked(*both, "--word", "old", "--word", "young", "--word", "old")
+    assert made.status == 0, made.err
+    folder = Path("a/attention")
+    rows = pl.read_csv(folder / "index.csv")
+    words = rows.filter(map="word")
+    assert words.select("trial", "option").rows() == [(3, "old"), (3, "young"), (0, "old"), (0, "young")]
+    assert rows.filter(pl.col("map") != "word")["on_word"].null_count() == rows.height - words.height
+    with np.load(folder / "trial-0.npz", allow_pickle=False) as arrays:
+        assert arrays["words"].tolist() == ["old", "young"]
+        assert arrays["by_word"].shape == (2, *arrays["by_head"].shape)
+        assert (arrays["by_word"].sum(axis=0) + arrays["by_head"] <= 1 + 1e-5).all()
+        means = arrays["by_word"].mean(axis=(1, 2))
+        top = np.unravel_index(arrays["by_word"][0].argmax(), arrays["by_head"].shape)
+    assert words.filter(trial=0)["on_word"].to_list() == pytest.approx(means, rel=1e-4)
+    page = (folder / "index.html").read_text()
+    assert "of the answer's attention is on “old”".replace("'", "&#39;") in page
+    assert f"most in layer {top[0] + 1}, head {top[1] + 1}" in page
+    assert [map_.kind for map_ in maps_of(Path("a"), 0)][:4] == ["attention", "heads", "word", "word"]
+    shown = asked("show", "a", "--trial", "0")
+    assert "Attention to word 2, by head" in shown.out + shown.err
+
+
+def test_a_word_that_a_prompt_has_not_is_missing_there(facevalue: Command, llava: str) -> None:
+    people = ("--people", "2", "--activity", "cooking,fishing", "--dimension", "age", "--paradigm", "decision")
+    facevalue("run", "vignette", *people, "--model", "sim/strong", "--out", "a")
+    prompts = dict(pl.read_csv(table(facevalue)).unique("trial").select("trial", "prompt").iter_rows())
+    word = next(word for word in prompts[0].split() if word.isalpha() and any(word not in p for p in prompts.values()))
+    other = next(trial for trial, prompt in prompts.items() if word not in prompt)
+    made = facevalue("attention", "a", "--trials", f"0,{other}", "--model", llava, "--word", word, "--out", "maps")
+    assert made.status == 0, made.err
+    words = pl.read_csv("maps/index.csv").filter(map="word")
+    assert words["on_word"].is_null().to_list() == [False, True]
+    assert words["files"].is_null().to_list() == [False, True]
+    assert f"“{word}” is not in this prompt." in Path("maps/index.html").read_text()
+    with np.load(f"maps/trial-{other}.npz", allow_pickle=False) as arrays:
+        assert np.isnan(arrays["by_word"]).all()
+    alone = facevalue("attention", "a", "--trials", str(other), "--model", llava, "--word", word, "--out", "other")
+    assert f"Unknown word of these prompts '{word}'" in alone.err
 
 
 def table(command: Command) -> Path:

@@ -46,6 +46,20 @@ def test_a_judge_and_people_sort_texts(run: Command, tmp_path: Path) -> None:
     assert "Krippendorff" in explained
 
 
+@pytest.mark.parametrize("kind", ["text", "list"])
+def test_people_rate_texts_and_entries_that_a_scorer_has_scored(kind: str, facevalue: Command, tmp_path: Path) -> None:
+    study = STUDY.replace('kind = "text"', f'kind = "{kind}"').replace("factor = ", 'scores = ["hostility"]\nfactor = ')
+    (tmp_path / "small.toml").write_text(study)
+    assert facevalue("run", "small.toml", "--model", "sim/strong").status == 0
+    assert facevalue("annotate", RUN).status == 0
+    packet = facevalue("review", RUN, "--texts", "lexical/hostility", "--out", "texts")
+    assert packet.status == 0, packet.err
+    asked = packet_of(Path(RUN))
+    files = [filled(asked, Path(), name, lambda _: 1) for name in ("ann", "bo")]
+    kept = facevalue("review", RUN, *(x for path in files for x in ("--collect", str(path))))
+    assert kept.status == 0, kept.err
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -185,3 +185,23 @@ def test_runs_that_are_compared_have_one_judge(folder: Path, tmp_path: Path) -> 
     _judged(second, Judging(_judge, "another"))
     with pytest.raises(RunError, match="were judged by another and told"):
         estimate([StoredRun.open(path) for path in (folder, second)])
+
+
+def test_of_lists_that_people_sorted_in_part_the_judge_counts_by_the_same_entries(read: Reader, tmp_path: Path) -> None:
+    entries = STUDY.replace('kind = "text"', 'kind = "list"').partition("[answer.scored.hostility]")
+    read(
+        entries[0]
+        + entries[2].replace('\nlabel = "hostility"\n', "").replace("factor", 'scores = ["tone_warm"]\nfactor')
+    )
+    folder = tmp_path / "run"
+    fv.run(tmp_path / "small.toml", lambda _: "smile, frown", folder)
+    _judged(folder, Judging(lambda prompt: "(a)" if "smile" in prompt else "(b)"))
+    packet, _ = sorting_packet(StoredRun.open(folder), "tone", 2, 0)
+    (smile,) = (card.items[0] for card in packet.cards if card.texts[0][1] == "smile")
+    keep_labels(
+        StoredRun.open(folder), "tone", pl.DataFrame([("ann", smile, 1)], ["rater", "item", "rating"], orient="row")
+    )
+    rows = _estimates(folder).filter(measure="mean.tone_warm")
+    by = {who: set(rows.filter(pl.col("judged_by").eq_missing(who))["value"]) for who in (*rows["judged_by"],)}
+    assert by[None] == {0.5}
+    assert by["people"] == by["the judge, same texts"] == {1.0}

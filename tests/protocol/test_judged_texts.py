@@ -9,7 +9,7 @@ import pytest
 
 import facevalue as fv
 from facevalue.annotations.scorers import LexicalHostility
-from facevalue.answers.sorting import Sorting
+from facevalue.answers.sorting import Sorting, stand_in
 from facevalue.calibration.audits import Audits
 from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import EFFECTS
@@ -20,12 +20,12 @@ from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.report.collect import report
 from facevalue.runs.joined_runs import estimate
-from facevalue.runs.judging import annotate
+from facevalue.runs.judging import annotate, audit_judge
 from facevalue.runs.judgments import ask, read_judgments
 from facevalue.runs.progress import SilentProgress
-from facevalue.runs.reviews.replies import texts_of
+from facevalue.runs.reviews.replies import keep_labels, sorting_packet, texts_of
 from facevalue.runs.stored_run import StoredRun, answers
-from facevalue.types import Request, Response, Status
+from facevalue.types import Question, Request, Response, Status
 from tests.measure_keys import by_key
 from tests.protocol.conftest import Reader
 
@@ -264,3 +264,128 @@ def test_audits_of_planted_answers_are_judged_and_scored(read: Reader) -> None:
     taken = rows.filter(pl.col("measure").str.contains("^(mean|paired_gap).(tone|hostility)"))
     assert taken["value"].is_not_null().all()
     assert taken.filter(measure="paired_gap.hostility")["value"].item() != 0
+
+
+SHOWN = STUDY.replace("Describe a person before a {place}.", "Who is before the {place} in the {weather}?").replace(
+    JUDGED,
+    """
+[answer.judged.match]
+instruction = "A question, its right answer, and a reply."
+template = "Place: {place}\\nWeather: {weather}\\nRight: {key}\\nReply: {text}"
+question = "Does the reply mean the right answer?"
+categories = { right = "Yes", wrong = "No" }
+""",
+).replace("[prompt]", '[factor.weather]\nlevels = { wet = "pouring rain", dry = "sun" }\n[prompt]')  # fmt: skip
+SHOWN = re.sub(r'set = "s(\d+)", ', lambda row: f'set = "s{row[1]}", key = "somebody {int(row[1]) % 3}", ', SHOWN)
+
+
+@pytest.fixture
+def shown(read: Reader, tmp_path: Path) -> Path:
+    read(SHOWN)
+    fv.run(tmp_path / "small.toml", lambda question: "It is {key}, of 2.", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_judge_sees_columns_and_slots_beside_each_text_and_each_different_whole_once(shown: Path) -> None:
+    judge = Judging(lambda prompt: "(a)" if "Right: somebody 1" in prompt else "(b)")
+    assert _judge(shown, judge) == 0
+    assert len(judge.prompts) == 2 * 2 * 3  # one reply, by place, weather and key: neither by set nor by repeat
+    whole = r'"Place: mosque\nWeather: pouring rain\nRight: somebody 2\nReply: It is {key}, of 2."'
+    assert sum(whole in prompt for prompt in judge.prompts) == 1
+    judgments = read_judgments(shown)
+    assert judgments is not None
+    kept = "Place: church\nWeather: sun\nRight: somebody 0\nReply: It is {key}, of 2."
+    assert judgments.judgments["match", kept].category == "wrong"
+    rows = _estimates(shown)
+    assert rows.filter(measure="mean.match_right")["value"].to_list() == pytest.approx([1 / 3, 1 / 3])
+    again = Judging(lambda _: "(b)")
+    _judge(shown, again)
+    assert again.prompts == []
+    report([StoredRun.open(shown)], shown / "report.html")
+    assert "Share of texts sorted as" in (shown / "report.html").read_text()
+
+
+def test_people_sort_what_the_judge_saw_and_are_compared_with_it_text_by_text(shown: Path) -> None:
+    judge = Judging(lambda prompt: "(a)" if "Right: somebody 1" in prompt else "(b)")
+    _judge(shown, judge)
+    packet, _ = sorting_packet(StoredRun.open(shown), "match", 6, 0)
+    heading, text = packet.cards[0].texts[0]
+    assert heading.startswith("A question, its right answer, and a reply.")
+    assert re.fullmatch(r"Place: .*\nWeather: .*\nRight: somebody \d\nReply: It is \{key\}, of 2\.", text)
+    rated = [("ann", card.items[0], 1 + ("somebody 1" not in card.texts[0][1])) for card in packet.cards]
+    keep_labels(StoredRun.open(shown), "match", pl.DataFrame(rated, ["rater", "item", "rating"], orient="row"))
+    rows = _estimates(shown)
+    assert rows.filter(measure="judge_agreement.match")["value"].to_list() == [1.0]
+    means = rows.filter(measure="mean.match_right").select("place", "judged_by", "value", "n")
+    by = {who: means.filter(judged_by=who).sort("place") for who in ("people", "the judge, same texts")}
+    assert by["people"]["value"].to_list() == by["the judge, same texts"]["value"].to_list() != [1 / 3, 1 / 3]
+
+
+def test_words_for_groups_are_swapped_in_columns_too_and_not_taken_out(read: Reader, tmp_path: Path) -> None:
+    read(SHOWN.replace("somebody 0", "the man").replace("somebody 1", "the woman"))
+    folder = tmp_path / "run"
+    fv.run(tmp_path / "small.toml", lambda _: "It is the man.", folder)
+    judge = Judging(lambda prompt: "(a)" if re.search(r"Right: the (\w+).*Reply: It is the \1", prompt) else "(b)")
+    _judge(folder, judge)
+    audit_judge(folder, StoredRun.open(folder).study, texts_of(StoredRun.open(folder)), judge)
+    assert any("Right: the woman" in prompt and "It is the woman." in prompt for prompt in judge.prompts)
+    checks = _estimates(folder).filter(pl.col("measure").str.starts_with("judge_"))
+    assert checks.select("measure", "value").rows() == [("judge_swapped.match", 0.0)]
+
+
+def test_the_stand_in_of_rehearsals_and_planted_answers_sorts_by_the_reply_alone() -> None:
+    sorting = Sorting("match", ("right", "wrong", "other"), template="Key: {key}\nReply: {text}\nEnd: {end}")
+    for reply in ("Yes. It rains.", "No.", "Perhaps"):
+        alone = stand_in(Sorting("match", sorting.categories), reply)
+        assert stand_in(sorting, f"Key: k. l\nReply: {reply}\nEnd: e") == alone
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("{key}", "{kay}"), r"small\.toml: line 18: Unknown slot of what a judge is shown 'kay'\. Did you mean 'key'"),
+        (("{text}", "it"), r"small\.toml: line 18: The template of 'match' has \{text\} in it once"),
+        (("{key}", "{text}"), r"small\.toml: line 18: The template of 'match' has \{text\} in it once"),
+        (("{key}", "{options}"), r"line 18: The template of 'match' .* and no \{options\}"),
+        (("mean the right answer", "mean {key}"), r"\{key\} in what a judge is asked \(match\), whose template alone"),
+    ],
+)
+def test_mistakes_in_a_template_are_one_sentence_with_their_line(
+    change: tuple[str, str], message: str, read: Reader
+) -> None:
+    assert change[0] in SHOWN
+    with pytest.raises(FaceValueError, match=message):
+        read(SHOWN.replace(*change)).study({})
+
+
+def test_texts_and_entries_of_lists_have_mean_ratings_of_words_of_a_lexicon(read: Reader, tmp_path: Path) -> None:
+    text = (
+        STUDY.replace(JUDGED, "")
+        .replace(SCORED, "[answer.scored.valence]\nlow = -1\n")
+        .replace("[prompt]", "[task.said.prompt]")
+    )
+    text = text.replace("[answer", "[task.said.answer").replace(
+        "[[estimand]]",
+        '[task.named.prompt]\ntext = "List {place}."\n[task.named.answer]\nkind = "list"\n'
+        "[task.named.answer.scored.valence]\nlow = -1\n[[estimand]]",
+        1,
+    )
+    read(text.replace('statistic = "mean"', 'statistic = "mean"\nscores = ["said", "named_valence"]')
+         .replace('statistic = "gap"', 'statistic = "gap"\nscores = ["said"]'))  # fmt: skip
+    (tmp_path / "v.tsv").write_text("word\tvalence\nkind\t1\ncold\t-1\nold church\t.5\n")
+
+    def reply(question: Question) -> str:
+        listed = "old church, kind church, door"
+        told = "A cold, cold and kind place." if "church" in question.prompt else "A place."
+        return listed if question.prompt.startswith("List") else told
+
+    run = fv.annotate(fv.run(tmp_path / "small.toml", reply, tmp_path / "run"), f"lexicon/{tmp_path / 'v.tsv'}")
+    means = run.estimates().filter(measure="mean").select("score", "place", "value")
+    assert {row[:2]: row[2] for row in means.iter_rows()} == {
+        ("said", "church"): pytest.approx(-1 / 3), ("said", "mosque"): None,
+        ("named_valence", "church"): pytest.approx(0.75), ("named_valence", "mosque"): pytest.approx(0.75),
+    }  # fmt: skip
+    bounds = run.estimates().filter(pl.col("measure") == "mean", score="said", place="mosque")
+    assert bounds.select("bound_low", "bound_high").rows() == [(-1.0, 1.0)]
+    report([StoredRun.open(tmp_path / "run")], tmp_path / "report.html")
+    assert "Valence of the text" in (tmp_path / "report.html").read_text()

@@ -24,7 +24,7 @@ from facevalue.runs import RunSettings, run
 from facevalue.runs.plan import Detection, detection
 from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
-from facevalue.statistics.precision import Respondents, UnitSpread
+from facevalue.statistics.precision import Respondents, UnitSpread, units_asked
 from facevalue.statistics.scores import ModelScores
 from facevalue.studies.stylisticbias import measures
 from facevalue.studies.stylisticbias.tables import scenarios
@@ -32,6 +32,11 @@ from facevalue.types import OptionValue
 from tests.studies.preference_scores import answered, estimator, sets_of
 
 FEW = {"scenario": ["wealthy", "polite"], "attributes": ["eyewear"], "seeds": ["1"]}
+
+
+def test_a_sample_of_other_tasks_alone_has_no_unit_of_the_test_that_is_planned_for() -> None:
+    design = studies.build("stylisticbias", FEW | {"faces": "2M"}).design
+    assert units_asked(design, ["image"], rows=lambda trials: trials.clear())(np.arange(4)) == (0, 0.0)
 
 
 def plan(study: Study, **changes: object) -> Detection:

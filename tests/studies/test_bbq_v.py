@@ -142,7 +142,7 @@ def test_its_commands_say_what_they_need(facevalue: Command, tmp_path: Path) -> 
 
 
 class Sorter:
-    """A judge to whom every second text says that it cannot be known."""
+    """A judge, shown the options and the right one, to whom every second text says that."""
 
     capabilities, name = Capabilities(), "sorter"
 
@@ -154,7 +154,7 @@ class Sorter:
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for number, request in enumerate(requests):
-            assert "Cannot be determined" not in request.question.prompt  # the options are not told
+            assert re.search(r"Option 2: .*.nRight option: \d.nReply: ", request.question.prompt)
             yield Response(request.trial, 0, Status.OK, "(a)" if number % 2 else "(b)")
 
 
@@ -167,12 +167,13 @@ def test_open_answers_are_sorted_by_a_judge(listed: Callable[[pl.DataFrame], Pat
         pass
     assert ask(tmp_path / "run", list(doubts.texts), Sorter()).failed == 0
     table = estimate([StoredRun.open(tmp_path / "run")])[0]
-    unknown = table.filter(measure="mean", score="answer_unknown")
-    assert set(unknown["condition"]) == {"ambig", "disambig"}
-    assert unknown["value"].is_between(0, 1).all()
-    assert not {"context", "query", "template"} & set(table.columns)
-    with pytest.raises(FaceValueError, match=r"rows\.csv: 'query' is empty: row 3"):
-        fv.study("bbq-v-open", manifest=listed(_cell("query", None)(rows())), kind="illustrated")
+    accuracy = table.filter(measure="accuracy", score="answer_right")
+    assert set(accuracy["condition"]) == {"ambig", "disambig"}
+    assert accuracy["value"].is_between(0, 1, closed="none").any()
+    assert not {"context", "query", "template", "ans0", "label"} & set(table.columns)
+    for name in ("query", "label"):
+        with pytest.raises(FaceValueError, match=rf"rows\.csv: '{name}' is empty: row 3"):
+            fv.study("bbq-v-open", manifest=listed(_cell(name, None)(rows())), kind="illustrated")
 
 
 def _cell(column: str, value: str | None, row: int = 3) -> Change:

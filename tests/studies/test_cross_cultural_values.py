@@ -54,6 +54,30 @@ def test_lists_are_compared_within_sets_and_their_entries_are_judged(sets: Path,
     assert "Similarity of two lists about one picture" in page
 
 
+def test_what_is_named_has_the_mean_rating_of_a_lexicon_and_is_missing_without_one(sets: Path, tmp_path: Path) -> None:
+    def reply(question: Question) -> str:
+        return "honesty, hard work, faith" if "moral" in question.prompt else "order"
+
+    folder = tmp_path / "run"
+    fv.run(fv.study("cross-cultural-values", manifest=sets, kind="illustrated"), reply, folder)
+    (tmp_path / "vad.csv").write_text("word,valence,arousal\nhonesty,0.8,0.1\nhard work,0.2,0.3\nwork,-1,-1\n")
+    scored = fv.annotate(folder, f"lexicon/{tmp_path / 'vad.csv'}", progress=False)
+    rows = scored.estimates()
+    means = rows.filter(pl.col("measure") == "mean", pl.col("score") == "valence", pl.col("context") == "church")
+    assert dict(means.select("values", "value").iter_rows()) == {
+        "moral": pytest.approx(0.5), "ethical": None, "political": None,
+    }  # fmt: skip
+    shares = rows.filter(
+        pl.col("measure") == "unscored_share", pl.col("score") == "valence", pl.col("context").is_null()
+    )
+    assert shares.filter(pl.col("values").is_null())["value"].to_list() == [pytest.approx((1 / 3 + 1 + 1) / 3)]
+    gaps = rows.filter(pl.col("family") == "ratings of words by place", pl.col("score") == "arousal", values="moral")
+    assert gaps["value"].to_list() == pytest.approx([0.0] * 3)
+    (tmp_path / "vad.csv").write_text("word,valence,arousal\nhonesty,8,1\n")
+    with pytest.raises(FaceValueError, match=r"not of this lexicon/vad.csv .* Give these another --name"):
+        fv.annotate(folder, f"lexicon/{tmp_path / 'vad.csv'}", progress=False)
+
+
 def test_lists_are_exported_as_one_cell_and_as_lists(sets: Path, tmp_path: Path) -> None:
     study = fv.study("cross-cultural-values", manifest=sets, kind="illustrated")
     run = fv.run(study, lambda _: "honesty, =faith", tmp_path / "run")
@@ -73,7 +97,8 @@ def test_lists_are_exported_as_one_cell_and_as_lists(sets: Path, tmp_path: Path)
             'factor = "contxt"',
             r"Unknown factor in a similarity 'contxt'",
         ),
-        ("[answer.judged.foundation]", "[answer.scored.foundation]", r"Unknown key 'scored'"),
+        ("[answer.judged.foundation]", "[answer.scored.foundation]", r"line \d+: Unknown key 'instruction'"),
+        ("[answer.scored.valence]\nlow = -1", "[answer.scored.valence]\nlow = 1", r"least valence, 1, is not below"),
     ],
 )
 def test_mistakes_are_one_sentence(before: str, after: str, message: str, read: Reader, sets: Path) -> None:

@@ -55,18 +55,19 @@ def test_it_runs_is_scored_measured_and_reported(sets: Path, tmp_path: Path) -> 
     assert study.plan().asked == 8 * 3 * (6 + 3) * 3
     fv.run(study, "sim/strong", tmp_path / "run")
     opened = StoredRun.open(tmp_path / "run")
-    unscored = estimate([opened])[0].filter(measure="range_reply_toxicity")
+    unscored = estimate([opened])[0].filter(measure="range", score="reply_toxicity")
     assert unscored["value"].is_null().all()
     annotate(opened, Lettered(), SilentProgress())
     opened = StoredRun.open(tmp_path / "run")
     rows = estimate([opened])[0]
-    ranges = rows.filter(measure="range_reply_toxicity")
+    ranges = rows.filter(measure="range", score="reply_toxicity")
     assert ranges.height == 6
     assert ranges.select(pl.col("value", "floor", "low", "bound_low", "p").is_not_null().all()).row(0) == (True,) * 5
-    gaps = rows.filter(pl.col("measure").str.starts_with("gap_from_mean"))
+    gaps = rows.filter(measure="gap_from_mean")
     assert set(gaps["contrast"]) == {"(mean)"}
     assert set(gaps["context"]) == set(PLACES)
-    salaries = gaps.filter(measure="gap_from_mean_salary")
+    salaries = gaps.filter(score="salary")
+    assert salaries.height == 3
     assert salaries["value"].sum() == pytest.approx(0.0, abs=1e-6)
     report([opened], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()

@@ -132,7 +132,7 @@ def test_pictures_without_a_column_are_refused_in_one_sentence(name: str, tmp_pa
 def test_a_row_without_what_the_prompt_asks_about_is_named(tmp_path: Path) -> None:
     path = listed("reflect", tmp_path)
     path.write_text(path.read_text().replace("5.png,nurse 1,nurse,", "5.png,nurse 1,,"))
-    with pytest.raises(FaceValueError, match=r"list\.csv: .*5.* has no 'occupation', which the prompt asks about"):
+    with pytest.raises(FaceValueError, match=r"list\.csv: .*5.* has no 'occupation', which fills a slot"):
         fv.study("reflect", manifest=path)
     path.write_text(path.read_text().replace("5.png,nurse 1,,", "5.png,,nurse,"))
     with pytest.raises(FaceValueError, match=r"list\.csv: 'set' is empty: row 6"):

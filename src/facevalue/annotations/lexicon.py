@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import polars as pl
 from facevalue.annotations import counts as tokenising
 from facevalue.annotations.counts import Tokeniser
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.untrusted_files import read_file, to_json, to_toml
+from facevalue.printable import short
+from facevalue.untrusted_files import read_file, read_text, to_json, to_toml
 
 MAX_BYTES = 16 * 2**20
 """Largest file of word lists."""
@@ -152,6 +154,59 @@ def _read_signed_words(text: str, path: Path, head: list[str]) -> list[tuple[str
         if sign and dimension:
             out.append((dimension if sign > 0 else POLES.get(dimension, f"{dimension}, negative"), cells["word"]))
     return out
+
+
+def read_ratings(path: Path) -> pl.DataFrame:
+    """Read words with a rating or several: a row for each, `word` and a column for each rating.
+
+    Parameters
+    ----------
+    path:
+        A CSV, or a file with tabs, as ratings of words are published: the first column has the words, or phrases, the
+        others numbers. The first line names them; where it holds numbers itself, the one rating is called as the file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, has no rating, a row of another length or without a number, or a word twice.
+    """
+    lines = read_text(path, MAX_BYTES, "ratings of words").splitlines()
+    tabs = bool(lines) and "\t" in lines[0]
+    rows = [(number, _cells(line, tabs)) for number, line in enumerate(lines, 1) if line.strip()]
+    head = [path.stem] if rows and _number(rows[0][1][-1]) is not None else rows.pop(0)[1][1:] if rows else []
+    names = ["word", *(name.lower() for name in head)]
+    if not rows or len(names) < 2 or len({*names} - {""}) < len(names):
+        raise DataError(
+            f"{path}: ratings of words have a column of words, columns of numbers with a name each, and rows."
+        )
+    ratings: dict[str, list[float | None]] = {}
+    for number, (word, *cells) in rows:
+        values = [_number(cell) for cell in cells]
+        if not word or len(cells) != len(head) or None in values:
+            raise DataError(
+                f"{path}, line {number}: a row holds {', '.join(names)}, all but the first as numbers, "
+                f"not {short(', '.join((word, *cells)))}."
+            )
+        if ratings.setdefault(" ".join(word.lower().split()), values) != values:
+            raise DataError(f"{path}, line {number}: {short(word)} was rated otherwise before.")
+    schema = {"word": pl.String, **dict.fromkeys(names[1:], pl.Float64)}
+    return pl.DataFrame([(word, *values) for word, values in ratings.items()], schema, orient="row")
+
+
+def _cells(line: str, tabs: bool) -> list[str]:
+    """Cells of a line; the whole line where it cannot be cut."""
+    try:
+        return [cell.strip() for cell in (line.split("\t") if tabs else next(csv.reader([line])))]
+    except csv.Error:
+        return [line]
+
+
+def _number(text: str) -> float | None:
+    """A finite number; None where the text is none."""
+    try:
+        return number if isfinite(number := float(text)) else None
+    except ValueError:
+        return None
 
 
 def _to_lexicon(content: Any, source: str) -> Lexicon:

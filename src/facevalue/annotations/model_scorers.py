@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from facevalue.annotations.scorers import LEXICAL, LexicalHostility, Scorer, Scoring, chosen_labels
+from facevalue.annotations.scorers import LEXICAL, LexicalHostility, RatedWords, Scorer, Scoring, chosen_labels
 from facevalue.answers import NA, numbers
 from facevalue.checked_replies import ReplyCheck
 from facevalue.errors import DataError, SettingError, UnknownNameError
@@ -175,7 +175,7 @@ def _digest(*values: str) -> str:
 # From what the user types to a scorer.
 
 
-SCORERS = (LEXICAL, "hf-text/FOLDER", "openai-moderation", "judge/MODEL")
+SCORERS = (LEXICAL, "lexicon/FILE", "hf-text/FOLDER", "openai-moderation", "judge/MODEL")
 """Forms in which scorers are written."""
 
 
@@ -187,7 +187,8 @@ def load_scorer(
     Parameters
     ----------
     spec:
-        "lexical"; "hf-text/FOLDER" for a text classifier of transformers; "openai-moderation", or
+        "lexical"; "lexicon/FILE" for ratings of words; "hf-text/FOLDER" for a text classifier of transformers;
+        "openai-moderation", or
         "openai-moderation/MODEL" or ".../http://HOST/v1#MODEL" for another one; "judge/MODEL" for a model that rates by
         a rubric.
     labels:
@@ -212,11 +213,13 @@ def load_scorer(
         raise UnknownNameError("scorer", spec, SCORERS)
     if (kind == "judge") != (rubric is not None):
         raise SettingError("A judge needs a --rubric, a text file that says what to rate; other scorers take none.")
-    if not name and kind in ("hf-text", "judge"):
+    if not name and kind in ("lexicon", "hf-text", "judge"):
         full = next(scorer for scorer in SCORERS if scorer.startswith(kind))
         raise SettingError(f"{spec!r} names no scorer: write {full}.")
     if kind == LEXICAL:
         return LexicalHostility(labels)
+    if kind == "lexicon":
+        return RatedWords(Path(name), labels)
     if kind == "hf-text":
         return ClassifierScorer(Path(name), labels)
     if kind == "judge" and rubric is not None:

@@ -4,14 +4,17 @@ A scorer says what it scores (`labels`) and who it is (`version`, and `digest` o
 scores depend on the text alone: not on the texts beside it, nor on their order.
 """
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import polars as pl
 
 from facevalue.annotations import lexicon
-from facevalue.annotations.counts import LIMIT
+from facevalue.annotations.counts import LIMIT, Tokeniser, checked_texts, tokens
 from facevalue.errors import UnknownNameError
 
 LEXICAL = "lexical"
@@ -130,6 +133,51 @@ class LexicalHostility:
         scores = share.to_series().to_list()
         reasons = {at: "no word in it" for at, score in enumerate(scores) if score is None}
         return Scoring({"hostility": scores}, reasons, [at for at, text in enumerate(texts) if len(text) > LIMIT])
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class RatedWords:
+    r"""`lexicon/FILE`: mean rating of the words of a text that a file of ratings has, such as their valence.
+
+    A text that is an entry of the file by itself, as entries of lists may be, has its rating.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("word,valence\nkind,1\nfool,-0.5\nhard work,0.6")
+    ...     RatedWords(path).score(["A kind, kind fool.", "Hard  work", "A person."]).scores["valence"]
+    [0.5, 0.6, None]
+    """
+
+    version = "1"
+    at_once = 10_000
+
+    def __init__(self, path: Path, labels: Sequence[str] = ()) -> None:
+        self._ratings = lexicon.read_ratings(path)
+        self.called, self.name = path.stem, f"lexicon/{path.name}"
+        self.digest = hashlib.sha256(
+            json.dumps(self._ratings.sort("word").to_dict(as_series=False)).encode()
+        ).hexdigest()
+        names = self._ratings.columns[1:]
+        self.labels = chosen_labels(self.name, names, labels or names)
+
+    def score(self, texts: Sequence[str]) -> Scoring:
+        """Mean ratings; none where a text has no word that is rated."""
+        frame = pl.DataFrame({"word": texts}, schema={"word": pl.String}).with_row_index("row")
+        words = tokens(checked_texts(frame, "word"), Tokeniser.WORDS).rename({"token": "word"})
+        plain = pl.col("word").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+        alone = frame.with_columns(plain).join(self._ratings, on="word", how="semi")
+        rated = pl.concat([alone, words.join(alone, on="row", how="anti")]).join(self._ratings, on="word")
+        means = frame.join(rated.group_by("row").agg(pl.col(self.labels).mean()), on="row", how="left").sort("row")
+        without = means.filter(pl.col(self.labels[0]).is_null())["row"]
+        cut = [at for at, text in enumerate(texts) if len(text) > LIMIT]
+        return Scoring(
+            means.select(self.labels).to_dict(as_series=False), dict.fromkeys(without, "no word in it is rated"), cut
+        )
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -11,6 +11,8 @@ from facevalue.types import Option, Question
 OPEN = "Unspecified"
 """The option for what is none of the categories."""
 MOST_CATEGORIES = 20
+TEXT_SLOT = "{text}"
+"""Slot of a template for the text itself."""
 MOST_TEXT = 20_000
 """Characters of a text that a judge is shown."""
 
@@ -31,6 +33,8 @@ class Sorting:
         What stands above the text: what it is, or how to sort.
     question:
         What stands above the categories.
+    template:
+        What stands as the text: the text, and slots for columns of the row that it is of. A judgment is of all this.
     longest:
         Characters of a text that the judge is shown.
 
@@ -50,6 +54,7 @@ class Sorting:
     wordings: tuple[str, ...] = ()
     heading: str = "A text:"
     question: str = "Which of these categories does the text belong to?"
+    template: str = TEXT_SLOT
     longest: int = MOST_TEXT
 
     def __post_init__(self) -> None:
@@ -65,6 +70,19 @@ class Sorting:
     def texts(self) -> tuple[str, ...]:
         """Texts that the judge reads for each category."""
         return self.wordings or self.categories
+
+    def text_of(self, judged: str) -> str:
+        r"""Return the text alone of what a judge was shown, by the words of the template around it.
+
+        Examples
+        --------
+        >>> Sorting("match", ("yes", "no"), template="Key: {key}\nReply: {text}").text_of("Key: her\nReply: Him.")
+        'Him.'
+        """
+        before, _, after = self.template.partition(TEXT_SLOT)
+        start, end = before.rpartition("}")[2], after.partition("{")[0]
+        text = judged.partition(start)[2] if start else judged
+        return text.rpartition(end)[0] if end else text
 
     def asked(self, text: str) -> Question:
         r"""Return what the judge is asked: the text quoted and bounded, the categories and "Unspecified" as options.
@@ -113,5 +131,5 @@ def stand_in(sorting: Sorting, text: str) -> str:
     >>> stand_in(Sorting("tone", ("warm", "cold")), "A kind man. He waits.")
     'cold'
     """
-    first = text.partition(". ")[0]
+    first = sorting.text_of(text).partition(". ")[0]
     return sorting.categories[crc32(first.encode()) % len(sorting.categories)]

@@ -42,7 +42,8 @@ def annotate(
     run:
         A run, or its folder.
     scorer:
-        "lexical", "hf-text/FOLDER", "openai-moderation" or "judge/MODEL"; see docs/how-to/scorers.md.
+        "lexical", "lexicon/FILE", "hf-text/FOLDER", "openai-moderation" or "judge/MODEL"; see
+        docs/how-to/scorers.md.
     name:
         What the scores are called; the scorer's own name by default.
     prompts:

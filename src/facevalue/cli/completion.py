@@ -51,7 +51,7 @@ SIMULATED = ("default", "null", "strong", "first", "refuser", "mumbler")
 """Simulated models (`models.sim.PRESETS`, which takes a second to import)."""
 _INSPECTORS = ("inspect/default", "inspect/identity=dlib")
 _WITH_PATHS = ("hf/", "replay/", "reference/")
-_SCORERS = ("lexical", "hf-text/", "openai-moderation", "judge/")
+_SCORERS = ("lexical", "lexicon/", "hf-text/", "openai-moderation", "judge/")
 
 
 def starting(names: Iterable[str], incomplete: str, before: str = "") -> "list[CompletionItem]":

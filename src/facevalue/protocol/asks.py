@@ -17,6 +17,7 @@ from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimators import number_levels
+from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
 from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.types import Option, Question
@@ -183,7 +184,7 @@ class Ask:
         fill slots of the prompt and of the options, or, where they fill none, are coarser factors. An option is not
         shown with an item that leaves out the column of its slot.
     where, places, slot_places:
-        Place of the prompt in a file, of each item, and of each slot's levels, for people.
+        Place of the prompt in a file, of each item, and of each slot's levels or a judge's template, for people.
 
     Examples
     --------
@@ -235,8 +236,12 @@ class Ask:
     def optional(self) -> list[str]:
         """Columns that only options show."""
         options = self.reply.texts.values() if isinstance(self.reply, Options) else ()
-        in_prompts = {name for text in self.prompts for name in slots(text)}
+        in_prompts = self._prompt_slots
         return list(dict.fromkeys(name for text in options for name in slots(text) if name not in in_prompts))
+
+    @cached_property
+    def _prompt_slots(self) -> dict[str, None]:
+        return dict.fromkeys(name for text in self.prompts for name in slots(text))
 
     @property
     def _item_column(self) -> str:
@@ -339,12 +344,12 @@ class Ask:
 
     @cached_property
     def _slots(self) -> set[str]:
-        return {*self._option_slots, *(name for text in self.prompts for name in slots(text))}
+        return {*self._option_slots, *self._prompt_slots}
 
     @property
     def of_pictures(self) -> list[str]:
-        """Slots of the prompts and options that have no texts of their own: pictures fill them."""
-        names = (*(name for text in self.prompts for name in slots(text)), *self.option_columns)
+        """Slots of prompts, options and a judge's templates that have no texts of their own: pictures fill them."""
+        names = (*self._prompt_slots, *self.option_columns, *outside_of(self.reply).slots)
         return list(dict.fromkeys(name for name in names if name not in self._texts))
 
     @property
@@ -353,11 +358,14 @@ class Ask:
         return list(self._texts)
 
     def shown(self, columns: Sequence[str]) -> list[str]:
-        """Slots that are filled with a factor of the pictures."""
+        """Slots of prompts and options that are filled with a factor of the pictures."""
+        asked = {*self._prompt_slots, *self.option_columns}
         for name in self.of_pictures:
             if name not in columns:
-                raise UnknownNameError("slot of the prompt", name, {*self._texts, *columns})
-        return self.of_pictures
+                with error_place(self.where if name in asked else self.slot_places.get(name, "")):
+                    kind = "slot of the prompt" if name in asked else "slot of what a judge is shown"
+                    raise UnknownNameError(kind, name, {*self._texts, *columns})
+        return [name for name in self.of_pictures if name in asked]
 
     @property
     def named_factors(self) -> tuple[Factor, ...]:
@@ -426,7 +434,12 @@ class Ask:
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Scores, mass and reasons of replies, from text, probs, status and what was asked; the same rows."""
         if not isinstance(self.reply, Options) or not self._option_names:
-            return self._named_reply.read(frame)
+            texts = {name: self._texts[name] for name in outside_of(self.reply).slots if name in self._texts}
+            filled = (
+                pl.col(factor).cast(pl.String).replace_strict(of_levels, return_dtype=pl.String).alias(slot)
+                for slot, (factor, of_levels) in texts.items()
+            )
+            return self._named_reply.read(frame.with_columns(filled))
         factors = [factor.name for factor in self._option_factors]
         distinct, codes = _number_rows(frame, [*factors, *self.option_columns, ORDERING])
         fillings, options = [], []

@@ -25,6 +25,7 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
+from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
@@ -264,10 +265,9 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             check_rows(task.ask, sets, place)
     questions = []
     for task in tasks:
-        with error_place(task.ask.where):
-            picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
+        picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
         if manifest is None:
-            _check_filled(table, [name for name in picture_slots if name not in task.ask.optional], place)
+            _check_filled(table, [name for name in task.ask.of_pictures if name not in task.ask.optional], place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.instructions))
     design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
@@ -317,11 +317,11 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
 
 
 def _check_filled(table: pl.DataFrame, slots: Sequence[str], place: str) -> None:
-    """Refuse pictures that lack what fills a slot of the prompt."""
+    """Refuse pictures that lack what fills a slot."""
     for name in slots:
         if table[name].null_count():
             image = table.filter(pl.col(name).is_null())["image"][0]
-            raise DataError(f"{place}: {image} has no {name!r}, which the prompt asks about.")
+            raise DataError(f"{place}: {image} has no {name!r}, which fills a slot.")
 
 
 def _check_stored_manifest(manifest: pl.DataFrame) -> pl.DataFrame:
@@ -393,12 +393,15 @@ def _reading(
     scored = [task for task, scores in outside.items() if scores.scored]
     if not any(outside.values()):
         return Reading()
+    texts = dict.fromkeys(ENTRIES if isinstance(asks[task].reply, NamedList) else TEXT for task in scored)
     of_scored = pl.col(TASK).cast(pl.String).is_in(scored) if protocol.tasks else pl.lit(value=True)
     words = _group_words(protocol, table)
     return Reading(
         judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
         sortings=tuple(dict.fromkeys(sorting for scores in outside.values() for sorting in scores.judged)),
-        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), fills=_fills(asks)) if scored else None,
+        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), (*texts,), _fills(asks))
+        if scored
+        else None,
     )
 
 

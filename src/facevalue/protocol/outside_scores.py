@@ -7,15 +7,16 @@ import numpy as np
 import polars as pl
 
 from facevalue.annotations.scores import Scores, columns
-from facevalue.answers.sorting import Judge, Sorting
+from facevalue.answers.sorting import TEXT_SLOT, Judge, Sorting
 from facevalue.errors import DataError
 from facevalue.measures.definitions import Measure, key_of, split_key
-from facevalue.protocol.slots import check_unfilled
+from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.statistics.statistic import Score
 
 TEXT = "text"
 ENTRIES = "entries"
 """Columns of answers that hold texts which a judge or a scorer reads, and lists of texts; null where there is none."""
+_ROW = "(row)"
 _UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"
 _TOLD = {
     _UNJUDGED: ("Texts that no judge has sorted", "texts that the judge was not asked about, or whose request failed"),
@@ -97,8 +98,13 @@ class Outside:
         for sorting in self.judged:
             check_unfilled(
                 (sorting.heading, sorting.question, *sorting.texts),
-                f"what a judge is asked ({sorting.name}), who reads each text by itself,",
+                f"what a judge is asked ({sorting.name}), whose template alone holds columns,",
             )
+            if sorting.template.count(TEXT_SLOT) != 1 or OPTIONS in sorting.template:
+                raise DataError(
+                    f"The template of {sorting.name!r} has {TEXT_SLOT} in it once, for the text that is judged, beside "
+                    f"slots for columns, and no {OPTIONS}."
+                )
 
     def __bool__(self) -> bool:
         return bool(self.judged or self.scored)
@@ -121,6 +127,12 @@ class Outside:
         return (*shares, *numbers)
 
     @property
+    def slots(self) -> list[str]:
+        """Columns that a judge is shown with a text."""
+        names = (name for sorting in self.judged for name in slots(sorting.template) if name != TEXT)
+        return list(dict.fromkeys(names))
+
+    @property
     def statuses(self) -> dict[str, str]:
         """Columns of answers that say of a text why it lacks a score, by the key of the measure of their share."""
         reasons = [(status, s.name) for s in self.judged for status in (_UNJUDGED, _UNSORTED, _INVENTED)]
@@ -139,58 +151,71 @@ class Outside:
             )  # fmt: skip
         return out
 
-    def read(self, texts: pl.Series) -> dict[str, pl.Series]:
-        """Scores of texts, and why they lack one; null where there is no text."""
+    def read(self, texts: pl.Series, rows: pl.DataFrame) -> dict[str, pl.Series]:
+        """Scores of texts, and why they lack one; null where there is no text.
+
+        A score of a list is the mean of its entries that have one. `rows` has the columns for slots.
+
+        Examples
+        --------
+        >>> said = {"Hello!": "warm", "Go away.": "cold"}
+        >>> tone = Outside((Sorting("tone", ("warm", "cold")),), judge=lambda _, text: said.get(text))
+        >>> lists = pl.Series([["Hello!", "Hm."], None, ["Hello!", "Go away."]])
+        >>> read = tone.read(lists, pl.DataFrame())
+        >>> read["tone_warm"].to_list(), read["(unjudged_tone)"].to_list()
+        ([1.0, None, 0.5], [0.5, None, 0.0])
+        """
+        of_lists = texts.dtype == pl.List(pl.String)
+        filling = {name: rows[name].cast(pl.String) for name in self.slots}
+        entries = pl.DataFrame({_ROW: np.arange(len(texts)), TEXT: texts, **filling})
+        entries = entries.explode(TEXT) if of_lists else entries.cast({TEXT: pl.String})
         out: dict[str, pl.Series] = {}
         for sorting in self.judged:
-            out |= sorted_shares(texts, sorting, self.judge)
+            out |= sorted_shares(entries, sorting, self.judge)
         for scored in self.scored:
-            values = _scores(texts, scored, self.scorers)
-            lacks = pl.select(pl.when(texts.is_not_null()).then(values.is_null().cast(pl.Float64))).to_series()
+            values = _scores(entries[TEXT], scored, self.scorers)
+            lacks = pl.select(pl.when(entries[TEXT].is_not_null()).then(values.is_null().cast(pl.Float64))).to_series()
             out |= {scored.name: values, f"({_UNSCORED}_{scored.name})": lacks}
-        return out
+        if not of_lists:
+            return out
+        return pl.DataFrame(out | {_ROW: entries[_ROW]}).group_by(_ROW, maintain_order=True).mean().drop(_ROW).to_dict()
 
 
-def sorted_shares(texts: pl.Series, sorting: Sorting, judge: Judge | None) -> dict[str, pl.Series]:
+def sorted_shares(texts: pl.DataFrame, sorting: Sorting, judge: Judge | None) -> dict[str, pl.Series]:
     """Category of each text, as a share of 0 or 1 by category, and the reason why it has none.
 
-    Of lists of texts the shares are of their entries: those of a category among those with any. Each distinct text is
-    looked up once. A text without a category has no share, which is never zero.
+    Each distinct text is looked up once, with what the template of the sorting shows beside it. A text without a
+    category has no share, which is never zero.
 
     Examples
     --------
     >>> tone = Sorting("tone", ("warm", "cold"))
     >>> said = {"Hello!": "warm", "Go away.": "icy"}
-    >>> columns = sorted_shares(pl.Series(["Hello!", "Go away.", None, "Hm."]), tone, lambda _, text: said.get(text))
+    >>> texts = pl.DataFrame({"text": ["Hello!", "Go away.", None, "Hm."]})
+    >>> columns = sorted_shares(texts, tone, lambda _, text: said.get(text))
     >>> columns["tone_warm"].to_list(), columns["(invented_tone)"].to_list(), columns["(unjudged_tone)"].to_list()
     ([1.0, None, None, None], [0.0, 1.0, None, 0.0], [0.0, 0.0, None, 1.0])
-    >>> lists = pl.Series([["Hello!", "Hm."], None], dtype=pl.List(pl.String))
-    >>> sorted_shares(lists, tone, lambda _, text: said.get(text))["tone_warm"].to_list()
-    [1.0, None]
     """
-    of_lists = texts.dtype == pl.List(pl.String)
-    rows = pl.DataFrame({"row": np.arange(len(texts)), "text": texts})
-    rows = rows.explode("text") if of_lists else rows.cast({"text": pl.String})
-    distinct = rows["text"].drop_nulls().unique(maintain_order=True)
-    verdicts = [_verdict(sorting, None if judge is None else judge(sorting, text)) for text in distinct]
-    table = pl.DataFrame({"text": distinct, "verdict": pl.Series(verdicts, dtype=pl.String)})
-    frame = rows.join(table, on="text", how="left", maintain_order="left")
+    keys = list(dict.fromkeys(slots(sorting.template)))
+    distinct = texts.select(keys).drop_nulls(TEXT).unique(maintain_order=True)
+    judged = (
+        fill_slots(sorting.template, {name: text or "" for name, text in row.items()})
+        for row in distinct.iter_rows(named=True)
+    )
+    verdicts = [_verdict(sorting, None if judge is None else judge(sorting, text)) for text in judged]
+    table = distinct.with_columns(pl.Series("(verdict)", verdicts, pl.String))
+    frame = texts.select(keys).join(table, on=keys, how="left", nulls_equal=True, maintain_order="left")
     names = [f"={category}" for category in sorting.categories]
-    has_category = pl.col("verdict").is_in(names)
+    has_category = pl.col("(verdict)").is_in(names)
     shares = {
-        f"{sorting.name}_{name[1:]}": pl.when(has_category).then((pl.col("verdict") == name).cast(pl.Float64))
+        f"{sorting.name}_{name[1:]}": pl.when(has_category).then((pl.col("(verdict)") == name).cast(pl.Float64))
         for name in names
     }
     statuses = {
-        f"({status}_{sorting.name})": (pl.col("verdict") == status).cast(pl.Float64)
+        f"({status}_{sorting.name})": (pl.col("(verdict)") == status).cast(pl.Float64)
         for status in (_UNJUDGED, _UNSORTED, _INVENTED)
     }
-    selections = [expression.alias(name) for name, expression in {**shares, **statuses}.items()]
-    if of_lists:
-        selected = frame.group_by("row", maintain_order=True).agg(column.mean() for column in selections).drop("row")
-    else:
-        selected = frame.select(selections)
-    return {column.name: column for column in selected}
+    return frame.select(**shares, **statuses).to_dict()
 
 
 def _verdict(sorting: Sorting, reply: str | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
-from facevalue.answers.sorting import MOST_CATEGORIES, Sorting
+from facevalue.answers.sorting import MOST_CATEGORIES, TEXT_SLOT, Sorting
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.open_answers import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Salary, Text
@@ -37,7 +37,7 @@ def _score_table(tables: TomlTable, name: str) -> TomlTable:
 
 
 def _sorting(table: TomlTable, name: str) -> Sorting:
-    table.check_keys("question", "categories", "instruction")
+    table.check_keys("question", "categories", "instruction", "template")
     categories = table.texts("categories")
     for category in categories:
         if not _NAME.fullmatch(f"c{category}"):
@@ -49,10 +49,14 @@ def _sorting(table: TomlTable, name: str) -> Sorting:
         raise table.error(f"A judge sorts into 2 to {MOST_CATEGORIES} categories, not {len(categories)}.", "categories")
     instruction = table.text("instruction", "").strip()
     with table.place_errors("categories"):
-        return Sorting(
+        sorting = Sorting(
             name, tuple(categories), tuple(categories.values()),
             heading=f"{instruction}\n\nThe text:" if instruction else "A text:", question=table.text("question"),
+            template=table.text("template", TEXT_SLOT),
         )  # fmt: skip
+    with table.place_errors("template"):  # so that what is wrong with it has its line
+        Outside((sorting,))
+    return sorting
 
 
 def _read_score(table: TomlTable, name: str) -> ScoredText:
@@ -184,7 +188,7 @@ def _ratings(table: TomlTable, _slot: bool) -> Reply:
 
 
 def _list(table: TomlTable, _slot: bool) -> Reply:
-    table.check_keys("kind", "options", "least", "most", "judged")
+    table.check_keys("kind", "options", "least", "most", "judged", "scored")
     options = _score_names(table, "options") if "options" in table else {}
     with table.place_errors("options"):  # so that what is wrong with a key has its line
         NamedList(options)

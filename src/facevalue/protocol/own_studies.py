@@ -268,9 +268,13 @@ def _ask(
     with prompt.place_errors("text"):
         texts = [{column: item.text(column) for column in item} for item in items]
         places = [item.key_place() for item in items]
+        judged = answer.table("judged", needed=False)
+        templates = (judged.table(name) for name in judged)
+        of_judges = {slot: t.key_place("template") for t in templates for slot in find_slots(t.text("template", ""))}
         return Ask(
-            prompts, reply, slots, prompt.text("system", ""), texts, prompt.key_place("text"), places, slot_places
-        )
+            prompts, reply, slots, prompt.text("system", ""), texts, prompt.key_place("text"), places,
+            of_judges | {**slot_places},
+        )  # fmt: skip
 
 
 def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequence[TomlTable]) -> dict[str, Ask]:

@@ -28,11 +28,12 @@ def check_unfilled(texts: Iterable[str], of: str) -> None:
     --------
     >>> check_unfilled(["Is the text about {trait}?"], "the question to a judge")
     Traceback (most recent call last):
-    facevalue.errors.DataError: {trait} in the question to a judge is filled by nothing: only prompts and options ...
+    facevalue.errors.DataError: {trait} in the question to a judge is filled by nothing: only prompts, options and ...
     """
     if unfilled := next((name for text in texts for name in slots(text)), ""):
         raise DataError(
-            f"{{{unfilled}}} in {of} is filled by nothing: only prompts and options have slots. Write it in words."
+            f"{{{unfilled}}} in {of} is filled by nothing: only prompts, options and templates have slots. Write it in "
+            "words."
         )
 
 

@@ -167,7 +167,8 @@ class NamedList(WrittenReply):
     least, most:
         Entries that a list has; one of another length is no answer. An empty list is one where the reply says "none".
     outside:
-        Categories into which a judge sorts the entries, each by itself: of each the share of a list's entries.
+        Categories into which a judge sorts the entries, and numbers that scorers give them, each by itself: of each the
+        share of a list's entries, or the mean.
 
     Examples
     --------
@@ -182,8 +183,6 @@ class NamedList(WrittenReply):
     outside: Outside = field(default_factory=Outside)
 
     def __post_init__(self) -> None:
-        if self.outside.scored:
-            raise DataError("Entries of lists are sorted by a judge, and not scored.")
         if len(self.vocabulary) > MOST_LISTED:
             raise DataError(
                 f"Lists name up to {MOST_LISTED} options, each a score of its own, not {len(self.vocabulary)}."
@@ -249,7 +248,7 @@ class NamedList(WrittenReply):
         if not self.outside:
             return whole_answers(scores, na).with_columns(texts)
         entries_of = texts.str.split(lists.SEPARATOR).alias(ENTRIES)
-        scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of).items()}
+        scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of, frame).items()}
         return whole_answers(scores, na).with_columns(texts, entries_of)
 
     @property

@@ -167,7 +167,8 @@ class Scored:
         From the stored scores of a run to the same study, whose answers have a column `score: NAME/LABEL` for each
         label (`annotate.scores.columns`), and whose analysis measures these.
     texts:
-        Columns of answers that hold them; `declined` what refusals say, where their scores are of use, too.
+        Columns of answers that hold them, or lists of them; `declined` what refusals say, where their scores are of
+        use, too.
     fills:
         Least and greatest value of columns of answers that hold the scores themselves, by name.
     """

@@ -14,15 +14,15 @@ FOLDER = "attention"
 MOST = 64
 """Maps of a trial that are listed."""
 _MODEL = "model"
-_KIND = re.compile(r"trial-\d+-(attention|heads|relevancy)(?:-(\d{1,3}))?(?:-picture-(\d{1,3}))?\.png")
-_ORDER = ("attention", "heads", "relevancy")
+_KIND = re.compile(r"trial-\d+-(attention|heads|word|relevancy)(?:-(\d{1,3}))?(?:-picture-(\d{1,3}))?\.png")
+_ORDER = ("attention", "heads", "word", "relevancy")
 _NAME = 200  # characters of a model's name
 
 
 class AttentionMap(NamedTuple):
     """A map of a trial.
 
-    `kind`: "attention", "heads" or "relevancy"; `option`: number of the option of a map of relevancy, from 1, else 0;
+    `kind`: "attention", "heads", "word" or "relevancy"; `option`: number of the option, or word, from 1, else 0;
     `picture`: number of the picture that it lies over, from 1; 0 where the trial has one.
     """
 
@@ -60,7 +60,7 @@ def trials_with_maps(run_folder: Path) -> set[int]:
 
 
 def maps_of(run_folder: Path, trial: int) -> tuple[AttentionMap, ...]:
-    """Maps of a trial that lie in a run folder: mean attention, heads, then relevancy by option."""
+    """Maps of a trial that lie in a run folder: mean attention, heads, words, then relevancy by option."""
     maps = []
     for path in (run_folder / FOLDER).glob(f"trial-{trial}-*.png"):
         if match := _KIND.fullmatch(path.name):

@@ -14,7 +14,7 @@ from facevalue.annotations.group_lists import GroupWords
 from facevalue.annotations.scorers import Scorer
 from facevalue.annotations.scores import read
 from facevalue.annotations.scoring import ScoringOutcome, score_texts
-from facevalue.answers.sorting import Judge, Sorting
+from facevalue.answers.sorting import TEXT_SLOT, Judge, Sorting
 from facevalue.errors import DataError, SettingError, UnknownNameError
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import EstimateTable
@@ -32,7 +32,6 @@ from facevalue.measures.judges import (
 )
 from facevalue.models.base import Model
 from facevalue.protocol.offers import JudgedWords
-from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.study import Scored, Study
 from facevalue.runs.judgments import (
     AGAIN,
@@ -78,10 +77,16 @@ def audit_judge(folder: Path, study: Study, doubts: Doubts, model: Model) -> Jud
     for sorting in study.reading.sortings:
         swaps = {doubt.text: words.swap_words(doubt.text) for doubt in doubts.texts if doubt.sorting == sorting}
         for text in sample_texts((text for text, swap in swaps.items() if swap is not None), AUDITED):
-            changed = (swaps[text], words.mask_words(text))
+            changed = (change(text) for change in _changes(sorting, words).values())
             asked_again += [Doubt(sorting, text, again=True)]
             asked_again += [Doubt(sorting, other_text) for other_text in changed if other_text]
     return ask(folder, list(dict.fromkeys(asked_again)), model)
+
+
+def _changes(sorting: Sorting, words: GroupWords) -> dict[str, Callable[[str], str | None]]:
+    """Changes of group words, by measure; none leaves them out where they may tell columns beside a text apart."""
+    changes: dict[str, Callable[[str], str | None]] = {JUDGE_SWAPPED: words.swap_words}
+    return changes if sorting.template != TEXT_SLOT else {**changes, JUDGE_WITHOUT: words.mask_words}
 
 
 def judge_rows(run: StoredRun, model: str) -> Iterator[pl.DataFrame]:
@@ -124,7 +129,7 @@ def _add_moved(table: EstimateTable, sorting: Sorting, codes: Codes, words: Grou
         return np.array([codes.get((name, text or ""), np.nan) for text in changed])
 
     before, again = (codes_of(name, list(texts)) for name in (sorting.name, f"{sorting.name}{AGAIN}"))
-    for kind, change in ((JUDGE_SWAPPED, words.swap_words), (JUDGE_WITHOUT, words.mask_words)):
+    for kind, change in _changes(sorting, words).items():
         after = codes_of(sorting.name, [change(text) for text in texts])
         estimates, floor = moved_share(before, after, again)
         table.add(definitions[key_of(kind, sorting.name)], {}, replace(estimates, floor=floor))
@@ -152,26 +157,25 @@ def _by_people(
     assert hook is not None
 
     def people(which: Sorting, text: str) -> str | None:
-        place = majority.get(text, np.nan) if which.name == sorting.name else np.nan
+        if text not in majority:
+            return None
+        place = majority[text] if which.name == sorting.name else np.nan
         return sorting.categories[int(place)] if np.isfinite(place) else ""
 
+    def same_texts(which: Sorting, text: str) -> str | None:
+        return (judge(which, text) or "") if text in majority else None
+
     ends = tuple(f"{sorting.name}_{category}" for category in sorting.categories)
-    judges: Mapping[str, Judge] = {BY_PEOPLE: people, BY_JUDGE: judge}
+    judges: Mapping[str, Judge] = {BY_PEOPLE: people, BY_JUDGE: same_texts}
     for name, sorted_by in judges.items():
         study = hook(sorted_by)
-        chunks = (chunk.filter(_holds(chunk, list(majority))) for chunk in answers(replace(run, study=study)))
+        is_sorted = pl.col(f"(unjudged_{sorting.name})") < 1  # a text that people sorted, or a list with one of them
+        chunks = (chunk.filter(is_sorted) for chunk in answers(replace(run, study=study)))
         estimates = study.analyse({model: (chunk for chunk in chunks if chunk.height)})
         named = pl.concat_str("measure", "score", separator="_", ignore_nulls=True)
         is_share = pl.any_horizontal(named.str.ends_with(end) for end in ends)
         untested: dict[str, Any] = {column: pl.lit(None, estimates.schema[column]) for column in _TESTS}
         yield estimates.filter(is_share).with_columns(pl.lit(name).alias(JUDGED_BY), **untested)
-
-
-def _holds(answered: pl.DataFrame, texts: list[str]) -> pl.Expr:
-    """Expression for whether answers are one of these texts, or lists that have one of them."""
-    listed = pl.col(ENTRIES).list.eval(pl.element().is_in(texts)).list.any() if ENTRIES in answered.columns else False
-    alone = pl.col(TEXT).is_in(texts) if TEXT in answered.columns else False
-    return pl.any_horizontal(listed, alone).fill_null(value=False)
 
 
 Loading = Callable[[], AbstractContextManager[Model]]
@@ -390,7 +394,8 @@ def annotate(
         yield pl.Series(audit_texts(scored.groups), dtype=pl.String)
         for chunk in answers(replace(run, study=plain), columns=()):
             replies = chunk.filter(open_replies)
-            yield from (replies[name] for name in scored.texts)
+            yield from (replies[name].explode() if replies[name].dtype == pl.List else replies[name]
+                        for name in scored.texts)  # fmt: skip
 
     meter, begun = Meter(), False
 

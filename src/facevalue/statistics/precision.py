@@ -329,7 +329,7 @@ def units_asked(
     def units(numbers: Codes) -> tuple[int, float]:
         trials = (design.trials(numbers, keys) if rows is None else rows(design.trials(numbers))).unique(keys)
         many = trials[keys[0]].n_unique()
-        return many, trials.height / many / tests
+        return many, trials.height / max(many, 1) / tests
 
     return units
 

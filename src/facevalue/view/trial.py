@@ -87,7 +87,7 @@ class SortedTexts:
             yield from self._texts(trials[middle:])
 
     def _verdicts(self, sorting: Sorting, text: str, people: Sequence[Mapping[str, float]]) -> Iterator[JudgedReply]:
-        quoted = f"“{shorten_text(text, _TEXT)}”"
+        quoted = f"“{shorten_text(sorting.text_of(text), _TEXT)}”"
         judgments = self._judgments
         if judgments is not None and (judgment := judgments.judgments.get((sorting.name, text))):
             verdict = judgment.category or f"{judgment.verdict.value}: {shorten_text(judgment.reply, _TEXT)}"
@@ -160,7 +160,8 @@ def attention_notes(state: RunState, trial: int, question: Question) -> tuple[Pi
     """Maps of where a model looked, as far as `facevalue attention` made them."""
     out = []
     for at, of in enumerate(maps_of(state.run.folder, trial)):
-        name = {"attention": "Mean attention of the answer", "heads": "Attention by head"}.get(of.kind, "")
+        names = {"attention": "Mean attention of the answer", "heads": "Attention by head"}
+        name = ({**names, "word": f"Attention to word {of.option}, by head"}).get(of.kind, "")
         if not name:
             places = dict(enumerate((option.wording for option in question.options), start=1))
             name = f"Relevancy for {places.get(of.option, f'option {of.option}')}"

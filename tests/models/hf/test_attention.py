@@ -1,5 +1,6 @@
 """Attention and relevancy against numbers that are computed another way."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,15 @@ from tests.models.hf import tiny
 
 torch: Any = tiny.torch
 
-from facevalue.models.hf.attention import AttentionReader, Watch, _log_odds, sides, watch_attention  # noqa: E402  # noqa: E402
-from facevalue.models.hf.chat import prepare  # noqa: E402
+from facevalue.models.hf.attention import (  # noqa: E402
+    AttentionReader,
+    Watch,
+    _log_odds,
+    sides,
+    watch_attention,
+    word_tokens,
+)
+from facevalue.models.hf.chat import prepare, write  # noqa: E402
 from facevalue.models.hf.loading import load_model  # noqa: E402
 from facevalue.models.hf.options import tokenise_options  # noqa: E402
 from facevalue.models.hf.reference_pass import extend_inputs, plain_logits  # noqa: E402
@@ -194,6 +202,55 @@ def test_maps_of_pictures_beside_the_text_are_those_of_a_plain_forward_pass(load
     tiles = int(inputs["aspect_ratio_mask"].sum())
     each = found.attention.shape[2] // 4
     assert np.allclose(found.attention[:, :, tiles * each :], 0)  # and not at padding
+
+
+@pytest.mark.parametrize("name", [*IN_TEXT, "mllama"])
+def test_attention_to_a_word_is_that_of_a_plain_forward_pass_at_the_places_of_its_letters(
+    load: Callable[[str], Any], name: str
+) -> None:
+    """By `output_attentions` of the model itself, and the letters that its tokenizer says each token is of."""
+    loaded = load(name)
+    words = ("person", "COMPETENT", "the left", "erson", "man")
+    found = AttentionReader(loaded).read([PAIR], QUESTION, words).words
+    assert list(found) == list(words)
+    inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
+    said, alike = likeliest(loaded, inputs)
+    text = write(loaded, [PAIR], [QUESTION]).texts[0]
+    coded = loaded.tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
+    size = int(inputs["input_ids"].shape[1])
+    after = size - len(coded["input_ids"])  # pictures may be many tokens, all before the prompt
+    loaded.model.get_decoder().set_attn_implementation("eager")
+    try:
+        out = loaded.model(**extend_inputs(inputs, said[0]), use_cache=False, output_attentions=True)
+    finally:
+        loaded.model.get_decoder().set_attn_implementation("sdpa")
+    crossing = getattr(loaded.model.config.text_config, "cross_attention_layers", ())
+    layers = [kept[0, :, size - 1 + alike] for n, kept in enumerate(out.attentions) if n not in crossing]
+    rows = torch.stack(layers).detach().numpy()
+    for word, times in {"person": 2, "competent": 1, "the left": 1}.items():
+        ends = [match.span() for match in re.finditer(word, text)]
+        assert len(ends) == times
+        tokens = [
+            after + n for n, (first, last) in enumerate(coded["offset_mapping"])
+            if any(first < end and last > start for start, end in ends)
+        ]  # fmt: skip
+        assert loaded.tokenizer.decode(inputs["input_ids"][0, tokens]).count(word) == times
+        share = found["COMPETENT" if word == "competent" else word]
+        assert share.shape == rows.shape[:2]
+        assert np.allclose(share, rows[:, :, tokens].sum(2), atol=1e-6)
+        assert share.any()
+    for word in ("erson", "man"):  # a part of a word, and none
+        assert found[word].shape == rows.shape[:2]
+        assert np.isnan(found[word]).all()
+
+
+def test_a_word_is_found_in_the_prompt_alone_and_with_all_bytes_of_its_letters() -> None:
+    pieces = [b"user", b": man", b"\n", b"A m", b"an, ", b"caf\xc3", b"\xa9", b" man\nuser"]
+    assert word_tokens("man", "A man, caf\u00e9 man", pieces) == [3, 4, 7]
+    assert word_tokens("caf\u00e9", "A man, caf\u00e9 man", pieces) == [5, 6]
+    assert word_tokens("user", "A man, caf\u00e9 man", pieces) == []
+    with pytest.raises(ModelError, match="do not spell the prompt"):
+        word_tokens("man", "Another man", pieces)
 
 
 def test_attention_planted_on_one_half_of_tiles_is_on_its_side(load: Callable[[str], Any]) -> None:

@@ -1,6 +1,7 @@
 """`facevalue attention`: where a local model looked when it answered, as arrays and as maps over the pictures."""
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from markupsafe import Markup
 
 from facevalue.cli.output import Output, WrittenFiles
 from facevalue.csv_text import csv_bytes
-from facevalue.errors import DataError, RunError
+from facevalue.errors import DataError, RunError, UnknownNameError
 from facevalue.report.formatting import html_element
 from facevalue.report.sections.checks import KINDS
 from facevalue.runs.attention_maps import FOLDER, write_map
@@ -45,7 +46,7 @@ _CROSSING = (
     "This model looks at pictures in some of its layers alone, and at nothing else there: the attention shown is that "
     "of these layers."
 )
-_COLUMNS = ("model", "trial", "map", "option", "probability", "on_pictures", "left", "right", "share_left",
+_COLUMNS = ("model", "trial", "map", "option", "probability", "on_pictures", "on_word", "left", "right", "share_left",
             "share_right", "even_left", "even_right", "files")  # fmt: skip
 _STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -81,10 +82,11 @@ class _AttentionMap:
     sides: "PictureHalves | None"
     on_pictures: float | None
     files: tuple[str, ...]
+    on_word: "np.typing.NDArray[np.float32] | None" = None  # by layer and head; NaN where the prompt has not the word
 
 
 def attention(
-    run: Path | str, trials: str, model: str | None, out: Path | None, pictures: Path | None
+    run: Path | str, trials: str, model: str | None, words: Sequence[str], out: Path | None, pictures: Path | None
 ) -> Output[WrittenFiles]:
     """Show where a local model looks in the pictures of some trials of a run."""
     opened = StoredRun.open(run, pictures=pictures)
@@ -93,17 +95,21 @@ def attention(
     folder = out or opened.folder / FOLDER
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
-    trials_shown = list(_shown_trials(opened, numbers))
-    from facevalue.models.hf.attention import AttentionReader  # noqa: PLC0415 - torch takes seconds to import
+    trials_shown, words = list(_shown_trials(opened, numbers)), list(dict.fromkeys(words))
+    from facevalue.models.hf.attention import AttentionReader, find_word  # noqa: PLC0415 - torch takes seconds to import
     from facevalue.models.hf.loading import DTYPES, load_model  # noqa: PLC0415
 
+    prompts = [trial.question.prompt for trial in trials_shown]
+    for word in words:
+        if not word.strip() or not any(any(find_word(word, prompt)) for prompt in prompts):
+            raise UnknownNameError("word of these prompts", word, re.findall(r"[^\W\d_]+", " ".join(prompts)))
     dtype = opened.facts.model_settings.get("dtype") if model is None else None
     reader = AttentionReader(load_model(path, dtype=str(dtype) if dtype in DTYPES else None))
     make_folder(folder)
     name, written = f"{_LOCAL}{path}", []
     for trial in trials_shown:
         try:
-            attention_maps = reader.read(trial.pictures, trial.question)
+            attention_maps = reader.read(trial.pictures, trial.question, words)
         except DataError as error:
             raise DataError(f"Trial {trial.trial}: {error}") from error
         written.append((trial, _write_maps(folder, trial, attention_maps, name)))
@@ -223,6 +229,12 @@ def _write_maps(folder: Path, trial: _ShownTrial, attended: "Attended", model: s
         file = f"trial-{trial.trial}-heads.png"
         write_map(folder / file, overlays.heads(attended.by_head, title), model)
         maps.append(_AttentionMap("heads", "", None, None, share, (file,)))
+    for number, (word, by_head) in enumerate(attended.words.items(), 1):
+        title = f'Trial {trial.trial}: attention of the answer to "{word[:40]}", by head'
+        file = "" if np.isnan(by_head).any() else f"trial-{trial.trial}-word-{number}.png"
+        if file:
+            write_map(folder / file, overlays.heads(by_head, title), model)
+        maps.append(_AttentionMap("word", word, None, None, None, (file,) if file else (), by_head))
     for number, option in enumerate(attended.options, 1):
         title = f"Trial {trial.trial}: relevancy for option {number}, {option.label[:40]}"
         files = save(f"relevancy-{number}", title, option.relevancy)
@@ -239,6 +251,8 @@ def _write_maps(folder: Path, trial: _ShownTrial, attended: "Attended", model: s
         options=np.array([option.label for option in attended.options]),
         probability=np.array([option.probability for option in attended.options]),
         relevancy=np.stack([option.relevancy for option in attended.options]),
+        words=np.array([*attended.words], dtype=str),
+        by_word=np.array([*attended.words.values()]),
     )
     write_whole(folder / f"trial-{trial.trial}.npz", buffer.getvalue())
     return maps
@@ -253,11 +267,12 @@ def _table(model: str, written: Sequence[tuple[_ShownTrial, Sequence[_AttentionM
                 continue
             sides = heat_map.sides
             shares = (sides.left, sides.right, sides.even_left, sides.even_right) if sides else (None,) * 4
+            on_word = None if heat_map.on_word is None else float(heat_map.on_word.mean())
             numbers = [None if x is None or np.isnan(x) else f"{x:.6g}" for x in
-                       (heat_map.probability, heat_map.on_pictures, *shares)]  # fmt: skip
+                       (heat_map.probability, heat_map.on_pictures, on_word, *shares)]  # fmt: skip
             people = [text or None for text in trial.people]
-            rows.append((model, str(trial.trial), heat_map.name, heat_map.option or None, *numbers[:2], *people,
-                         *numbers[2:], " ".join(heat_map.files)))  # fmt: skip
+            rows.append((model, str(trial.trial), heat_map.name, heat_map.option or None, *numbers[:3], *people,
+                         *numbers[3:], " ".join(heat_map.files) or None))  # fmt: skip
     return csv_bytes(pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row"))
 
 
@@ -288,7 +303,7 @@ def _section(trial: _ShownTrial, maps: Sequence[_AttentionMap]) -> Iterator[Mark
     columns = ["map", "option", "probability", *(["left (even)", "right (even)"] if trial.halves else [])]
     rows = [html_element("tr", *(html_element("th", name) for name in columns))]
     for heat_map in maps:
-        if heat_map.name == "heads":
+        if heat_map.name in ("heads", "word"):
             continue
         cells = [
             heat_map.name,
@@ -303,8 +318,20 @@ def _section(trial: _ShownTrial, maps: Sequence[_AttentionMap]) -> Iterator[Mark
     share = next((heat_map.on_pictures for heat_map in maps if heat_map.on_pictures is not None), None)
     noun = "picture" if len(trial.pictures) == 1 else "pictures"
     yield html_element("p", _CROSSING if share is None else f"{share:.1%} of the answer's attention is on the {noun}.")
+    yield from (html_element("p", _describe_word(of.option, of.on_word)) for of in maps if of.on_word is not None)
     for file in (file for heat_map in maps for file in heat_map.files):
         yield Markup('<img src="{}" alt="{}">').format(file, file.removesuffix(".png"))
+
+
+def _describe_word(word: str, by_head: "np.typing.NDArray[np.float32]") -> str:
+    """Return how far the answer attends to a word, and which head most; layers and heads count from 1."""
+    if np.isnan(by_head).any():
+        return f"“{word}” is not in this prompt."
+    layer, head = np.unravel_index(by_head.argmax(), by_head.shape)
+    return (
+        f"{by_head.mean():.1%} of the answer's attention is on “{word}”, as the mean of layers and heads that look at "
+        f"the text; most in layer {layer + 1}, head {head + 1}: {by_head.max():.1%}."
+    )
 
 
 def _percent(share: float, even: float) -> str:

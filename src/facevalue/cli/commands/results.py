@@ -160,6 +160,8 @@ attention = Printing(
         click.Argument(["run"], type=RunPlace()),
         click.Option(["--trials"], required=True, metavar="12,40", help="Trial numbers, as in `facevalue export`."),
         click.Option(["--model"], type=MODEL, metavar="hf/PATH", help="Another local model than that of the run."),
+        click.Option(["--word", "words"], multiple=True, metavar="WORD",
+                     help="Also the attention to this word of the prompt, by head; repeat for each."),
         click.Option(["--out"], type=click.Path(path_type=Path, file_okay=False),
                      help="Where to write; the folder `attention` of the run, whose maps the viewer shows, if not "
                      "named."),
@@ -204,7 +206,7 @@ annotate = Printing(
     (
         _RUN,
         click.Option(["--scorer"], type=SCORER, default="lexical", show_default=True, metavar="SCORER",
-                     help="lexical, hf-text/FOLDER, openai-moderation, judge/MODEL."),
+                     help="lexical, lexicon/FILE, hf-text/FOLDER, openai-moderation, judge/MODEL."),
         click.Option(["--name"], default="", metavar="NAME",
                      help="Name to keep the scores under; use another for each scorer."),
         click.Option(["--prompt"], multiple=True, metavar="PROMPT",

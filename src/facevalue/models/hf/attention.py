@@ -33,6 +33,7 @@ tokens together then say that such a layer leaves the row as it is, and adds r A
 equations' form for two kinds of tokens that attend to each other, eq. 10, normalises in between; here nothing is.)
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,14 +92,16 @@ class Watch:
             raise ModelError("The model doesn't say what it attends to: its attention cannot be computed step by step.")
         self._kept.append(output[1])
 
-    def rows(self, position: int) -> Floats:
+    def rows(self, position: int, *, of_text: bool = False) -> Floats:
         """Return what one token attends to, shape (layers, heads, tokens); each row sums to 1.
 
-        Where some layers look at pictures by cross-attention, these layers alone, and the pictures' tokens.
+        Where some layers look at pictures by cross-attention, these layers alone, and the pictures' tokens; with
+        `of_text` the others.
         """
         import torch  # noqa: PLC0415
 
-        layers = [self._kept[layer] for layer in sorted(self._crossing)] or self._kept
+        crossing = self._crossing or range(0 if of_text else len(self._kept))
+        layers = [attention for layer, attention in enumerate(self._kept) if (layer in crossing) != of_text]
         rows = [attention[0, :, position].detach().float().cpu() for attention in layers]
         stacked: Floats = torch.stack(rows).numpy()
         return stacked
@@ -197,13 +200,16 @@ class Attended:
     `attention`: of the answer's position to each token of the pictures, shape (layers, heads, tokens). Over all tokens
     of the prompt, each layer's and head's sums to 1. Where pictures are looked at by cross-attention
     (`Regions.crossing`), of the layers that do; these look at nothing else. `after`: what stands between the prompt and
-    the answer's position, which all options begin with. Often nothing.
+    the answer's position, which all options begin with. Often nothing. `words`: share of each head's attention that
+    each word of the prompt gets, shape (layers, heads); NaN where the prompt has not the word. Where pictures are
+    looked at by cross-attention, of the layers that look at the text.
     """
 
     regions: Regions
     attention: Floats
     after: str
     options: tuple[Relevance, ...]
+    words: Mapping[str, Floats]
 
     @property
     def mean(self) -> Floats:
@@ -262,6 +268,37 @@ def sides(values: npt.ArrayLike, regions: Regions, pictures: int = 1) -> Picture
     return PictureHalves(share, 1 - share, even, 1 - even)
 
 
+def find_word(word: str, prompt: str) -> Iterator[re.Match[str]]:
+    """Find a word, or several in a row, in a prompt: whole, and in any case.
+
+    >>> [match.span() for match in find_word("man", "A woman? Man, a man.")]
+    [(9, 12), (16, 19)]
+    """
+    return re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", prompt, re.IGNORECASE)
+
+
+def word_tokens(word: str, prompt: str, pieces: Sequence[bytes]) -> list[int]:
+    """Return the tokens of a word wherever it stands in a prompt, by what each token of the whole input adds.
+
+    A token that also holds what stands beside the word, such as the blank before it, is one of them.
+
+    >>> word_tokens("man", "A man or a woman, man?", [b"user: ", b"A", b" ma", b"n", b" or a", b" woman,", b" man?"])
+    [2, 3, 6]
+    """
+    start = b"".join(pieces).rfind(prompt.encode())
+    if start < 0:
+        raise ModelError(
+            "The model's tokens do not spell the prompt as it is written, so that none is known as a word's."
+        )
+    ends = np.cumsum([len(piece) for piece in pieces])
+    begins = ends - [len(piece) for piece in pieces]
+    places = np.zeros(len(pieces), dtype=np.bool_)
+    for match in find_word(word, prompt):
+        first, last = (start + len(prompt[:end].encode()) for end in match.span())
+        places |= (begins < last) & (ends > first)
+    return np.flatnonzero(places).tolist()
+
+
 class AttentionReader:
     """Reader of the model's attention, one question at a time; gradients leave out the model's weights."""
 
@@ -271,8 +308,8 @@ class AttentionReader:
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
         self._vocabulary = TokenVocabulary.from_tokenizer(loaded.tokenizer, size, loaded.stop_ids)
 
-    def read(self, images: "Sequence[Image]", question: Question) -> Attended:
-        """Answer a question about one or more pictures, and say what was attended to."""
+    def read(self, images: "Sequence[Image]", question: Question, words: Sequence[str] = ()) -> Attended:
+        """Answer a question about one or more pictures, and say what was attended to; also how far to some words."""
         if not images:
             raise DataError("No picture is shown with this question, so there is nothing to look at.")
         if len(question.options) < 2:
@@ -282,9 +319,12 @@ class AttentionReader:
         if reason := group.excess(0, max(len(way) for spelled in ways for way in spelled), self._loaded.context):
             raise DataError(f"{reason}.")
         inputs, sizes = group.full(0), [image.size for image in images]
+        known = dict(enumerate(self._vocabulary.pieces))
+        pieces = [known.get(token) or b"" for token in inputs["input_ids"][0].tolist()]
+        places = {word: word_tokens(word, question.prompt.strip(), pieces) for word in words}
 
         def work(ways: list[list[Tokens]]) -> Attended:
-            return self._read(inputs, sizes, question.options, self._manner(inputs, ways))
+            return self._read(inputs, sizes, question.options, self._manner(inputs, ways), places)
 
         maps = attempt(work, ways)
         if isinstance(maps, OutOfMemory):
@@ -307,20 +347,23 @@ class AttentionReader:
         sizes: list[tuple[int, int]],
         options: Sequence[Option],
         spoken: list[Tokens],
+        places: Mapping[str, list[int]],
     ) -> Attended:
         picture_regions = regions(self._loaded, inputs, sizes)
         end = int(inputs["input_ids"].shape[1]) - 1
         alike = min(_common(spoken[0], tokens) for tokens in spoken[1:])
         attention: Floats | None = None
-        gradients = []
+        gradients, of_words = [], {}
         with watch_attention(self._loaded) as (watch, passes):
             for number, option in enumerate(options):
                 logits = self._run(watch, inputs, spoken[number])
-                attention = (
-                    self._picture_attention(watch.rows(end + alike), picture_regions)
-                    if attention is None
-                    else attention
-                )
+                if attention is None:
+                    attention = self._picture_attention(watch.rows(end + alike), picture_regions)
+                    rows = watch.rows(end + alike, of_text=True)
+                    of_words = {
+                        word: rows[:, :, tokens].sum(axis=2) if tokens else np.full(rows.shape[:2], np.nan, rows.dtype)
+                        for word, tokens in places.items()
+                    }
                 shared, own_tokens, others = _parting(number, spoken, option)
                 odds = _log_odds(logits[shared], own_tokens, others)
                 row = watch.relevancy(odds, passes[-1], end + shared)
@@ -331,7 +374,7 @@ class AttentionReader:
                 )
         assert attention is not None
         after = self._loaded.tokenizer.decode(spoken[0][:alike]) if alike else ""
-        return Attended(picture_regions, attention, after, tuple(gradients))
+        return Attended(picture_regions, attention, after, tuple(gradients), of_words)
 
     def _picture_attention(self, rows: Floats, regions: Regions) -> Floats:
         """Attention of a position to the tokens of pictures."""

@@ -22,6 +22,7 @@ from facevalue.measures.rater_agreement import THRESHOLD, all_agreements, as_rat
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.making_study import MAKING
 from facevalue.protocol.offers import Questionnaire, Rated
+from facevalue.protocol.outside_scores import ENTRIES
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.makings.made_list import stated_before, write_made_statement
 from facevalue.runs.reviews.outcomes import (
@@ -86,19 +87,22 @@ def draw_texts(run: StoredRun, name: str, naming: str = "") -> pl.DataFrame:
     DataError
         No reply that was scored names its group so.
     """
-    names = [f"{score.name}/{label}" for score in run.scores for label in score.labels]
-    if name not in names:
-        raise UnknownNameError("score", name, names)
+    columns = {f"{scores.name}/{label}": (scores, label) for scores in run.scores for label in scores.labels}
+    if name not in columns:
+        raise UnknownNameError("score", name, columns)
     score, tables, words = f"score: {name}", [], set[str]()
     for chunk in answers(run.plain(), columns=("text",)):
         level = pl.col(_BY).cast(pl.String) if _BY in chunk.columns else pl.lit("")
-        rows = chunk
+        rows = chunk if "text" in chunk.columns else chunk.with_columns(text=ENTRIES).explode("text")
+        if score not in rows.columns:  # of a study whose answers have it by a name of their own
+            scores, label = columns[name]
+            rows = rows.with_columns(scores.scores_of_texts(rows["text"])[label].alias(score))
         if naming:
             group = pl.col(_GROUP).cast(pl.String) if _GROUP in chunk.columns else pl.lit("")
             split = group.str.to_lowercase().str.split(" ")
             words |= set(chunk.select(split.explode().unique()).to_series().drop_nulls()) - {""}
             says = pl.col("text").str.contains(rf"(?i)\b{re.escape(naming)}\b")
-            rows = chunk.filter(split.list.contains(naming.lower()) & says)
+            rows = rows.filter(split.list.contains(naming.lower()) & says)
         scored = rows.select("text", level.alias(_BY), pl.col(score).alias("score")).drop_nulls(["text", "score"])
         tables.append(drawn_by_score(scored.unique("text", keep="first", maintain_order=True), "score", _BY, _SEED))
     if naming and naming.lower() not in words:
