@@ -17,6 +17,7 @@ from facevalue.annotations import scores
 from facevalue.annotations.scorers import LexicalHostility, Scoring
 from facevalue.annotations.scoring import ScoringOutcome, score_texts
 from facevalue.errors import DataError, RunError, UnknownNameError
+from facevalue.store.journal import Journal
 
 TEXTS = ["A calm person.", "An old fool!", "", "x" * 10**6, "A calm person.", "Ünïcödé \U0001f642", "a\nb\r\n\x00c"]
 
@@ -257,6 +258,19 @@ def test_each_batch_of_a_slow_scorer_is_stored_before_the_next_and_small_files_b
     assert kept == list(range(0, 26, 2))
     assert len(list((tmp_path / "annotations" / "lengths").glob("part-*"))) == 4
     assert table(tmp_path, texts) == [(float(len(text)), float(len(text) % 7)) for text in texts]
+
+
+def test_what_a_killed_process_left_is_read_with_the_scores_that_are_stored(tmp_path: Path) -> None:
+    score_texts(tmp_path, Lengths(), pieces(["one"]))
+    (stored,) = scores.read(tmp_path)
+    row = pl.DataFrame([(scores.present(pl.Series(["three"]))[0], 5.0, 5.0, None, False)], stored.schema, orient="row")
+    Journal(stored.folder, scores.seal(stored.folder)).append(row)
+    (read,) = scores.read(tmp_path)
+    assert read.scored == 2
+    assert read.scores_of_texts(pl.Series(["one", "three"])).rows()[1] == (5.0, 5.0)
+    assert score_texts(tmp_path, Lengths(), pieces(["one", "three"])).before == 2
+    (after,) = scores.read(tmp_path)
+    assert (after.scored, len(list(after.folder.glob(".journal")))) == (2, 0)
 
 
 KILLED = """

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.runs import RunSettings, run
+from facevalue.runs import RunSettings, judgments, run
 from facevalue.store import ShardWriter, read_manifest, read_responses
 from facevalue.store.journal import JOURNAL, Journal, left_over, recover
 from facevalue.store.schema import RESPONSES, TIMED
@@ -113,3 +113,18 @@ def test_a_process_that_dies_has_only_what_was_on_its_way_asked_again(
     run(study, whole := TinyModel(), tmp_path / "whole", settings)
     assert len(whole.asked) == before + len(model.asked)
     assert read_responses(tmp_path / "run").equals(read_responses(tmp_path / "whole"))
+
+
+def test_what_a_killed_process_left_is_read_with_the_judgments_that_are_stored(tmp_path: Path) -> None:
+    place = tmp_path / judgments.FOLDER
+    with judgments.JudgmentWriter(place, judgments.SCHEMA) as writer:
+        writer.add("m", "tone", "Fine.", "category", "kind", "(a)")
+    waiting = pl.DataFrame(
+        [("m", "tone", text, "category", "cold", "(b)") for text in ("Fine.", "Well.")], judgments.SCHEMA, orient="row"
+    )
+    Journal(place, "judge").append(waiting[1:])
+    found = judgments.read_judgments(tmp_path)
+    assert found is not None
+    assert {text: judgment.category for (_, text), judgment in found.judgments.items()} == {
+        "Fine.": "kind", "Well.": "cold",
+    }  # fmt: skip

@@ -22,6 +22,7 @@ from facevalue.errors import DataError, RunError
 from facevalue.parquet import parquet_bytes, read_metadata, read_table
 from facevalue.seals import SHARD, check_shard, digest_of, sealed, unsealed
 from facevalue.store.files import make_folder, write_whole
+from facevalue.store.journal import left_over
 from facevalue.untrusted_files import read_file, to_toml
 
 ANNOTATIONS = Path("annotations")
@@ -105,6 +106,8 @@ class Scores:
     def _table(self) -> pl.DataFrame:
         digest = seal(self.folder)
         tables = [self._part(path, digest) for path in sorted(self.folder.iterdir()) if SHARD.fullmatch(path.name)]
+        waiting = left_over(self.folder, digest, self.schema)  # what a killed process had no time to put into a file
+        tables += [] if waiting is None else [waiting]
         return pl.concat([pl.DataFrame(schema=self.schema), *tables]).unique("text", keep="first").sort("text")
 
     def _part(self, path: Path, digest: str) -> pl.DataFrame:

@@ -257,16 +257,11 @@ def _rows(scores: Scores, hashes: pl.Series, scoring: Scoring) -> pl.DataFrame:
 
 
 def _recover(scores: Scores) -> None:
-    """Store what a killed process left in its journal; it may have died once that was in a file."""
+    """Store what a killed process left in its journal; what it had put into a file already is read once."""
     rows = left_over(scores.folder, stored.seal(scores.folder), scores.schema)
-    if rows is None:
-        return
-    (stored_scores,) = (
-        candidate for candidate in stored.read(scores.folder.parents[1]) if candidate.name == scores.name
-    )
-    if (new := rows.filter(~pl.col("text").is_in(pl.Series(stored_scores.hashes).implode()))).height:
-        stored.add(scores, new)
-    (scores.folder / JOURNAL).unlink(missing_ok=True)
+    if rows is not None:
+        stored.add(scores, rows)
+        (scores.folder / JOURNAL).unlink(missing_ok=True)
 
 
 def _batches(pieces: Iterable[pl.Series], new: Hashes, size: int) -> Iterator[tuple[pl.Series, list[str]]]:

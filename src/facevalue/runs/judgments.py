@@ -114,15 +114,16 @@ def _store(place: Path, rows: pl.DataFrame) -> None:
 
 
 def read_rows(place: Path, schema: pl.Schema) -> pl.DataFrame | None:
-    """Stored rows; None if there are none."""
-    frames = []
+    """Stored rows, with those that a killed process left in its journal, each once; None if there are none."""
+    waiting = left_over(place, _OF, schema)
+    frames = [] if waiting is None else [waiting]
     for path in judgment_files(place):
         try:
             check_shard(path)
             frames.append(read_table(path, schema.names()).cast(schema))
         except (OSError, DataError, pl.exceptions.PolarsError) as error:
             raise RunError(f"{path} cannot be read: {error}. Without it, what it holds is judged again.") from error
-    return pl.concat(frames) if frames else None
+    return pl.concat(frames).unique(maintain_order=True) if frames else None
 
 
 def judgment_files(place: Path) -> list[Path]:
