@@ -1,5 +1,7 @@
 """Intervals, floors and tests over clusters."""
 
+import tracemalloc
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,7 +19,8 @@ from facevalue.measures.cluster_bootstrap import (
     sign_flip_floor,
     wilcoxon_p,
 )
-from facevalue.measures.intervals import ONE_CLUSTER_ONLY, STUDENTISED_BOOTSTRAP, T_OVER_MEANS
+from facevalue.measures.group_means import compare_groups
+from facevalue.measures.intervals import MANY_CLUSTERS, ONE_CLUSTER_ONLY, STUDENTISED_BOOTSTRAP, T_OVER_MEANS
 from facevalue.measures.multitest import adjust_p
 
 Array = npt.NDArray[np.float64]
@@ -240,3 +243,41 @@ def test_resamples_that_differ_from_the_value_by_rounding_alone_are_ties() -> No
     first, second = (bca_interval(sums, counts, statistic, seed=3) for statistic in (difference, other_order))
     for one, other in zip(first, second, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_with_very_many_clusters_t_and_the_bootstrap_agree() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random((MANY_CLUSTERS, 1)) ** 3
+    ones = np.ones_like(scores)
+    t = cluster_means(scores, ones, seed=0, level=True)
+    bootstrap = cluster_means(scores[:-1], ones[:-1], seed=0, level=True)
+    assert (t.method[0], bootstrap.method[0]) == (T_OVER_MEANS, STUDENTISED_BOOTSTRAP)
+    assert (t.high - t.low)[0] == pytest.approx((bootstrap.high - bootstrap.low)[0], rel=0.05)
+
+
+def test_of_many_clusters_a_cell_rests_on_those_that_it_was_observed_in() -> None:
+    rng = np.random.default_rng(4)
+    scores, counts = rng.random((2 * MANY_CLUSTERS, 2)), np.ones((2 * MANY_CLUSTERS, 2))
+    counts[60:, 0] = 0
+    scores *= counts
+    both = cluster_means(scores, counts, seed=1, level=True)
+    alone = cluster_means(scores[:60, :1], counts[:60, :1], seed=1, level=True)
+    assert both.method.tolist() == [STUDENTISED_BOOTSTRAP, T_OVER_MEANS]
+    assert (both.low[0], both.high[0]) == (alone.low[0], alone.high[0])
+
+
+def test_resamples_and_sign_changes_of_very_many_clusters_take_little_memory() -> None:
+    rng = np.random.default_rng(5)
+    sums, counts = rng.normal(size=(200_000, 1)), np.ones((200_000, 1))
+
+    def size(total: Array, n: Array) -> Array:
+        return np.abs(cell_means(total, n))
+
+    tracemalloc.start()
+    floor = sign_flip_floor(sums, counts, size, seed=0, resamples=200)
+    bca_interval(sums, counts, size, seed=0, resamples=50)
+    compare_groups(sums, counts, np.arange(200_000) % 2, seed=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200e6
+    assert floor.high[0] == pytest.approx(1.96 / np.sqrt(200_000), rel=0.2)

@@ -18,6 +18,7 @@ import scipy
 from facevalue.measures.intervals import (
     ALIKE_SHIFTS,
     EQUAL_WITHIN,
+    MANY_CLUSTERS,
     STUDENTISED_BOOTSTRAP,
     T_OVER_MEANS,
     WIDENED_T,
@@ -164,20 +165,29 @@ def cluster_means(
             se[cells] = np.nan  # of the clusters that were seen; it says nothing of the others
             method[cells] = np.where(flat, ALIKE_SHIFTS, WIDENED_T)
     many = np.flatnonzero((method == STUDENTISED_BOOTSTRAP) & (se > rounding))
-    step = max(1, _BLOCK // max(resamples, 1))
-    if many.size and not quick:
-        weights = bootstrap_weights(sums.shape[0], resamples, seed)
-        for start in range(0, many.size, step):
-            cells = many[start : start + step]
-            residuals = sums[:, cells] - value[cells] * counts[:, cells]  # or small spreads drown in rounding
-            t_low, t_high = _studentised_quantiles(residuals, counts[:, cells], weights)
-            finite = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
-            cells, t_low, t_high = cells[finite], t_low[finite], t_high[finite]
-            low[cells] = value[cells] - t_high * se[cells]
-            high[cells] = value[cells] - t_low * se[cells]
-            method[many[start : start + step][~finite]] = T_OVER_MEANS
+    for cells in () if quick else cells_at_once(many, sums.shape[0], resamples):
+        rows = observed_rows(counts[:, cells])
+        weights = bootstrap_weights(rows.size, resamples, seed)
+        counts_of_rows = counts[np.ix_(rows, cells)]
+        residuals = sums[np.ix_(rows, cells)] - value[cells] * counts_of_rows  # or small spreads drown in rounding
+        t_low, t_high = _studentised_quantiles(residuals, counts_of_rows, weights)
+        finite = np.isfinite(t_low)  # else a few clusters hold all that differs, and many resamples none of them
+        method[cells[~finite]] = T_OVER_MEANS
+        low[cells] = np.where(finite, value[cells] - t_high * se[cells], low[cells])
+        high[cells] = np.where(finite, value[cells] - t_low * se[cells], high[cells])
     n = total_n.astype(np.int64)
     return Estimates(value, low, high, n, groups.astype(np.int64), method, se, p, terms_of(sums, counts))
+
+
+def cells_at_once(cells: npt.NDArray[np.int64], clusters: int, resamples: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Cells that are resampled together; of many clusters each alone, as it may have been observed in few of them."""
+    step = 1 if clusters >= MANY_CLUSTERS else max(1, _BLOCK // max(resamples, 1))
+    return (cells[start : start + step] for start in range(0, cells.size, step))
+
+
+def observed_rows(counts: Array) -> npt.NDArray[np.int64]:
+    """Clusters that are resampled: all or, of many, those that the cells were observed in."""
+    return np.arange(len(counts)) if len(counts) < MANY_CLUSTERS else np.flatnonzero((counts > 0).any(axis=1))
 
 
 def t_test(value: Array, se: Array, groups: npt.NDArray[np.int64]) -> tuple[Array, Array, Array]:
@@ -224,8 +234,7 @@ def bca_interval(
     value = statistic(*totals)
     if only_values():
         return _bare(value)
-    weights = bootstrap_weights(sums.shape[0], resamples, seed)
-    boot = statistic(weights @ sums, weights @ counts)
+    boot = statistic(*_resample_totals(sums, counts, resamples, seed))
     jack = statistic(totals[0] - sums, totals[1] - counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = boot - value
@@ -245,6 +254,19 @@ def bca_interval(
             low[i], high[i] = np.quantile(resampled, places[:, i])
             se[i] = resampled.std(ddof=1)
     return value, low, high, se
+
+
+def _resample_totals(sums: Array, counts: Array, resamples: int, seed: int) -> tuple[Array, Array]:
+    """Totals of resampled clusters, shape (resamples, cells); of many clusters some resamples at a time."""
+    clusters = sums.shape[0]
+    if clusters < MANY_CLUSTERS:
+        weights = bootstrap_weights(clusters, resamples, seed)
+        return weights @ sums, weights @ counts
+    rng, totals = np.random.default_rng(seed), np.empty((2, resamples, sums.shape[1]))
+    for at in range(resamples):
+        weight = np.bincount(rng.integers(0, clusters, size=clusters), minlength=clusters)
+        totals[0, at], totals[1, at] = weight @ sums, weight @ counts
+    return totals[0], totals[1]
 
 
 def _bare(value: Array) -> tuple[Array, Array, Array, Array]:
@@ -300,11 +322,14 @@ def sign_flip_floor(sums: Array, counts: Array, statistic: CellStatistic, seed: 
     with np.errstate(invalid="ignore", divide="ignore"):
         widening = np.where(groups > 1, np.sqrt(groups / (groups - 1.0)), np.nan)
     residuals = (sums - np.nan_to_num(cell_means(sums.sum(axis=0), total_n)) * counts) * np.nan_to_num(widening)
-    rng = np.random.default_rng(seed)
-    signs = rng.integers(0, 2, size=(resamples, sums.shape[0])).astype(np.float64) * 2 - 1
-    free = max(int(groups.max(initial=0)) - 1, 1)
-    signs *= np.sqrt(free / rng.chisquare(free, size=(resamples, 1)))
-    null = statistic(signs @ residuals, np.broadcast_to(total_n, (resamples, total_n.size)))
+    rng, flipped = np.random.default_rng(seed), np.empty((resamples, sums.shape[1]))
+    free, step = max(int(groups.max(initial=0)) - 1, 1), max(1, _BLOCK // max(len(residuals), 1))
+    for start in range(0, resamples, step):
+        block = flipped[start : start + step]
+        signs = rng.integers(0, 2, size=(len(block), len(residuals))).astype(np.float64) * 2 - 1
+        signs *= np.sqrt(free / rng.chisquare(free, size=(len(block), 1)))
+        block[:] = signs @ residuals
+    null = statistic(flipped, np.broadcast_to(total_n, (resamples, total_n.size)))
     return floor_from(null, value)
 
 

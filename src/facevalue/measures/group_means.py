@@ -19,12 +19,15 @@ from facevalue.measures.cluster_bootstrap import (
     Array,
     bootstrap_weights,
     cell_means,
+    cells_at_once,
     cluster_means,
+    observed_rows,
     only_values,
     standard_error,
 )
 from facevalue.measures.intervals import (
     EQUAL_WITHIN,
+    MANY_CLUSTERS,
     STUDENTISED_BOOTSTRAP,
     T_OVER_MEANS,
     WELCH_OVER_MEANS,
@@ -102,6 +105,7 @@ def compare_groups(
     method = np.full(value.shape, "", dtype=object)
     for size in np.unique(smaller):
         method[smaller == size] = method_for(int(size), paired=False)
+    method[(method == STUDENTISED_BOOTSTRAP) & (clusters.max(axis=0) >= MANY_CLUSTERS)] = WELCH_OVER_MEANS
     if pooled and not quick:
         common, common_df = pooled_error(samples)
         of_pooled = _student(value, common, common_df)
@@ -126,15 +130,12 @@ def compare_groups(
     method[unknown] = [name_method(IntervalKind.NONE, text) for text in reason[unknown]]
 
     many = np.flatnonzero(method == STUDENTISED_BOOTSTRAP)
-    step = max(1, _BLOCK // max(resamples, 1))
-    if many.size and not quick:
-        seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
-        weights = [bootstrap_weights(len(sample[0]), resamples, s) for sample, s in zip(samples, seeds, strict=True)]
-        for start in range(0, many.size, step):
-            cells = many[start : start + step]
-            low[cells], high[cells], p[cells] = studentised_interval(
-                [(s[:, cells], c[:, cells]) for s, c in samples], weights
-            )
+    seeds = [int(word) for word in np.random.SeedSequence(seed).generate_state(2)]  # the groups drawn apart
+    for cells in () if quick else cells_at_once(many, max(len(sample[0]) for sample in samples), resamples):
+        rows = [observed_rows(of_group[:, cells]) for _, of_group in samples]
+        weights = [bootstrap_weights(at.size, resamples, of_group) for at, of_group in zip(rows, seeds, strict=True)]
+        of_cells = [(s[np.ix_(at, cells)], c[np.ix_(at, cells)]) for at, (s, c) in zip(rows, samples, strict=True)]
+        low[cells], high[cells], p[cells] = studentised_interval(of_cells, weights)
     for array in (low, high, p):
         array[unknown] = np.nan
     total = n.sum(axis=0).astype(np.int64)

@@ -121,6 +121,9 @@ STUDENTISED_BOOTSTRAP = name_method(IntervalKind.BOOTSTRAP, "studentised, over c
 ENOUGH_CLUSTERS = 100
 """Clusters (per group) from which the bootstrap is right for differences of two groups, also of rare answers."""
 
+MANY_CLUSTERS = 5_000
+"""Clusters from which t is taken again: the bootstrap says the same, and its resamples no longer fit into memory."""
+
 
 def method_for(clusters_per_group: int, *, paired: bool, level: bool = False) -> str:
     """Say how an interval and its p-value are made: the one place that decides it.
@@ -143,14 +146,14 @@ def method_for(clusters_per_group: int, *, paired: bool, level: bool = False) ->
     so that the bootstrap is better from `FEW_CLUSTERS`. In a difference the skewness of both sides cancels, t holds,
     and the bootstrap of rare answers finds 8% where 5% is right until `ENOUGH_CLUSTERS`. Of shifts of one and the same
     cluster t is as good with any number of them, and its p-value has no smallest step: with 2,000 resamples none lies
-    below .001, and a family of 850 tests can find nothing. docs/explanation/inference-evidence.md has the numbers, also
-    of the methods that are not chosen.
+    below .001, and a family of 850 tests can find nothing. From `MANY_CLUSTERS` on all methods agree.
+    docs/explanation/inference-evidence.md has the numbers, also of the methods that are not chosen.
     """
     if clusters_per_group < 2:
         return ONE_CLUSTER_ONLY
     if paired and not level:
         return T_OVER_MEANS
-    if clusters_per_group >= (FEW_CLUSTERS if level else ENOUGH_CLUSTERS):
+    if (FEW_CLUSTERS if level else ENOUGH_CLUSTERS) <= clusters_per_group < MANY_CLUSTERS:
         return STUDENTISED_BOOTSTRAP
     return T_OVER_MEANS if level else WELCH_OVER_MEANS
 
