@@ -45,6 +45,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
         for estimand in task.estimands:
             with error_place(estimand.place):
                 check_estimand(estimand, task.breakdown)
+                check_beside(estimand, task.scores)
                 if estimand.margin is not None:
                     check_margin(estimand, task)
         check_names(task.breakdown, task.scores)
@@ -53,6 +54,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
         if isinstance(ask.reply, Options):
             with error_place(ask.reply.where):
                 check_options(ask.reply, [*ask.slot_texts, *task.breakdown.sets.columns])
+                check_languages(ask.reply, task.breakdown)
     check_sortings(tasks)
     check_size(tasks)
     check_measures(tasks)
@@ -96,13 +98,24 @@ def check_wordings(ask: Ask) -> None:
 
 def check_options(reply: Options, filled: Sequence[str]) -> None:
     """Refuse slots of options that nothing fills: their braces would reach the model."""
-    for text in reply.texts.values():
+    for text in reply.all_texts:
         for name in (*slots(text), *(["options"] if OPTIONS in text else [])):
             if name not in filled:
                 raise UnknownNameError("slot of the options", name, filled)
     for name in reply.keys:
         if name not in filled:
             raise UnknownNameError("column that names an option", name, filled)
+
+
+def check_languages(reply: Options, breakdown: Breakdown) -> None:
+    """Refuse languages of a factor that there isn't, or of levels that it hasn't."""
+    if not reply.by_language:
+        return
+    if reply.by_language not in breakdown.factors:
+        raise UnknownNameError("factor of languages", reply.by_language, breakdown.factors)
+    for name in reply.languages:
+        if name not in breakdown.levels(reply.by_language):
+            raise UnknownNameError(f"level of {reply.by_language}", name, breakdown.levels(reply.by_language))
 
 
 def check_tokens(tokens: int) -> None:
@@ -150,6 +163,16 @@ def check_estimand(estimand: Estimand, breakdown: Breakdown) -> None:
             f"A {kind} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break it down "
             "by fewer factors."
         )
+
+
+def check_beside(estimand: Estimand, scores: Sequence[Score]) -> None:
+    """Refuse an estimand that takes another score which there isn't, or which is no share."""
+    by_name = {score.name: score for score in scores}
+    for name in estimand.statistic.scores_beside:
+        if name not in by_name:
+            raise UnknownNameError("score", name, by_name)
+        if not by_name[name].is_share:
+            raise DataError(f"`accuracy` is a share, and the score {name!r} is none.")
 
 
 def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> None:

@@ -309,7 +309,9 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
 def _named_slots(task: TomlTable) -> set[str]:
     """Slots of a task's prompts and options."""
     prompt, answer = task.table("prompt"), task.table("answer")
-    options = answer.texts("options").values() if "options" in answer else ()
+    languages = answer.table("languages", needed=False)
+    tables = [table for table in (answer, *map(languages.table, languages)) if "options" in table]
+    options = (text for table in tables for text in table.texts("options").values())
     texts = (prompt.text("text"), *prompt.names("paraphrases", ()), *options)
     return {name for text in texts for name in find_slots(text)}
 
