@@ -214,7 +214,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 564,
-    all_lines: 147_121,
+    all_lines: 147_127,
     largest_folder: 42,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.

@@ -161,6 +161,7 @@ def test_a_denied_option_is_none_and_a_cut_reply_neither(read: Reader, tmp_path:
         ('or = "还是"', 'oder = "还是"', "Unknown key 'oder'"),
         ('"抱歉"', '"…"', "'…' has no letter"),
         ("{bad_de}", "{good_de}", "have one wording, 'freundlich'"),
+        ("[titles]", "[variant.other]\noptions = {good = 'kind'}\n[titles]", "has options in several languages"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(before: str, after: str, said: str, read: Reader) -> None:
@@ -173,3 +174,19 @@ def test_other_kinds_of_answers_have_no_languages(read: Reader) -> None:
     text = BY_ITEM.replace('kind = "choice"', 'kind = "number"')
     with pytest.raises(FaceValueError, match="Unknown key 'options'"):
         read(text)
+
+
+def test_a_language_may_be_left_out_of_a_run(read: Reader) -> None:
+    assert read(YES_NO).study({"tongue": ["en"]}).design.size == 8
+    assert read(BY_ITEM.replace("{options}?", "")).study({"question": ["kind-en"]}).design.size == 8
+
+
+def test_a_column_of_the_pictures_is_the_language(read: Reader) -> None:
+    rows = 'kind = "none"\nunit = "identity"\nrows = [{identity = "1", tongue = "fr"}, {identity = "2", tongue = "fr"}]'
+    text = YES_NO.replace('kind = "portraits"\npeople = "4"', rows).replace("{tongue}: {options}", "Recruter {options}")
+    factor = text[text.index("[factor.tongue]") : text.index("[answer]")]
+    text = text.replace(factor, "")
+    study = read(text.replace('by = ["tongue"]', "")).study({})
+    assert {question.prompt for question in study.ask(study.design.trials(range(study.design.size)))} == {
+        "Recruter Oui ou Non?", "Recruter Non ou Oui?"
+    }  # fmt: skip

@@ -108,14 +108,13 @@ def check_options(reply: Options, filled: Sequence[str]) -> None:
 
 
 def check_languages(reply: Options, breakdown: Breakdown) -> None:
-    """Refuse languages of a factor that there isn't, or of levels that it hasn't."""
-    if not reply.by_language:
-        return
-    if reply.by_language not in breakdown.factors:
-        raise UnknownNameError("factor of languages", reply.by_language, breakdown.factors)
-    for name in reply.languages:
-        if name not in breakdown.levels(reply.by_language):
-            raise UnknownNameError(f"level of {reply.by_language}", name, breakdown.levels(reply.by_language))
+    """Refuse languages of a factor that there isn't, or of levels that a factor of the prompt hasn't."""
+    factor, names = reply.by_language, [*breakdown.of_prompt, *breakdown.sets.columns]
+    if factor and factor not in names:
+        raise UnknownNameError("factor of languages", factor, names)
+    for name in reply.languages if breakdown.is_of_prompt(factor) else ():
+        if name not in breakdown.levels(factor):
+            raise UnknownNameError(f"level of {factor}", name, breakdown.levels(factor))
 
 
 def check_tokens(tokens: int) -> None:

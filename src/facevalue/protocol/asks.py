@@ -385,7 +385,12 @@ class Ask:
             slot: "" for slot in self._option_slots if slot not in (*self.slots, _LANGUAGE)
         }  # perhaps of no item left
         items = [{**item, **of_options, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
-        return replace(self, slots=slots, items=items, places=())
+        narrowed = replace(self, slots=slots, items=items, places=())
+        if not isinstance(self.reply, Options) or _LANGUAGE not in self._texts:
+            return narrowed
+        gone = {*self._texts[_LANGUAGE][1].values()} - {*narrowed._texts.get(_LANGUAGE, ("", {}))[1].values()}
+        languages = {name: reply for name, reply in self.reply.languages.items() if name not in gone}
+        return replace(narrowed, reply=replace(self.reply, languages=languages))
 
     @property
     def question_factors(self) -> tuple[Factor, ...]:

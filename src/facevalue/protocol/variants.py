@@ -383,6 +383,8 @@ def _reword_ask(variant: Variant, ask: Ask) -> Ask:
     if variant.options:
         if not isinstance(reply, Options) or reply.parser != "choice":
             raise DataError(f"{variant.name!r} words options anew, and the answer is no choice among options.")
+        if reply.languages:
+            raise DataError(f"{variant.name!r} words options anew, and the answer has options in several languages.")
         for name in variant.options:
             if name not in reply.texts:
                 raise UnknownNameError("option", name, reply.texts)
