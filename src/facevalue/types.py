@@ -97,6 +97,25 @@ class Stimulus:
 
 
 @dataclass(frozen=True, slots=True)
+class Language:
+    """Words of the language that a question is asked in, beside those of English.
+
+    Attributes
+    ----------
+    joint:
+        Word between two options: "or".
+    refusals:
+        Phrases of replies that decline.
+    negations:
+        Words that deny an option close to them.
+    """
+
+    joint: str = "or"
+    refusals: tuple[str, ...] = ()
+    negations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """One of the answers that a question allows.
 
@@ -110,6 +129,8 @@ class Option:
         What it means to the study, whatever its label and place: "favourable".
     nouns:
         Nouns that the prompt puts before a text of one letter, so that "image A" names it (`answers.presented`).
+    language:
+        Words of the language that it is written in; None for English.
 
     Examples
     --------
@@ -121,6 +142,7 @@ class Option:
     text: str
     level: str
     nouns: tuple[str, ...] = ()
+    language: Language | None = None
 
     @property
     def wording(self) -> str:

@@ -114,6 +114,12 @@ def test_sets_without_a_base_are_edited_in_a_column_of_their_own(read: Reader) -
     assert made.table["set"].to_list() == ["base/1"] * 3 + ["base/2"] * 3
 
 
+def test_each_picture_is_its_own_unit_where_the_study_says_so(read: Reader) -> None:
+    text = STUDY.replace('cue = "worn"', 'unit = "image"').replace('statistic = "shift"', 'statistic = "gap"')
+    made = plan(read(text.replace('by = ["worn"]', 'factor = "gender"') + PEOPLE), sets=2)
+    assert made.table["image"].to_list() == ["person-1/1", "person-1/2", "person-2/1", "person-2/2"]
+
+
 def test_facevalue_draws_them_as_far_as_levels_say_who_it_is(read: Reader) -> None:
     made = plan(read(STUDY + MAKE), sets=1, age="old", null_edits=True)
     assert made.drawn is not None

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facevalue.errors import FaceValueError
+from facevalue.prompts.phrases import fill_slots, slots
 from facevalue.protocol import own_studies
 from facevalue.protocol.sampling import fitting
-from facevalue.protocol.slots import fill_slots, slots
 from facevalue.protocol.toml_tables import lines_of
 from tests.protocol.conftest import MINIMAL
 

@@ -9,7 +9,7 @@ import pytest
 import facevalue as fv
 from facevalue.errors import DataError
 from facevalue.models.base import Capabilities
-from facevalue.protocol.slots import slots
+from facevalue.prompts.phrases import slots
 from facevalue.types import Request, Response, Status
 from tests.protocol.conftest import MINIMAL, Reader
 

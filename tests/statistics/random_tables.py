@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from statsmodels.stats.oneway import anova_oneway
 
 from facevalue.statistics import (
+    Correlation,
     Estimand,
     Flip,
     Gap,
+    GapSize,
+    LargestGap,
     Lean,
     Mean,
     Range,
@@ -84,6 +87,7 @@ def drawn_answers(
     hats = ("none", "cap", "veil")[: rng.integers(2, 4)]
     for unit in range(units):
         about = {"unit": f"u{unit}", "gender": "fm"[rng.integers(2)], "age": ["old", "teen", "young"][rng.integers(3)]}
+        about["years"] = {"old": "70", "teen": "15", "young": "30"}[about["age"]]
         pictures = [(hat, place) for hat in hats for place in ("home", "shop") if rng.random() < 0.7]
         if cue:  # each unit has one base at most
             bases = [picture for picture in pictures if picture[0] == "none"]
@@ -104,6 +108,7 @@ def drawn_answers(
                             score = float(rng.integers(2)) if binary else float(rng.integers(0, 9) / 8)
                             rows.append({
                                 **about, **picture, "job": job, "field": "law" if job == "judge" else "care",
+                                "pay": {"cook": "1.5", "judge": "9", "nurse": "2"}[job],
                                 "wording": wording, "model": f"model {model}", "score": low + (high - low) * score,
                             })  # fmt: skip
     if not rows:
@@ -132,7 +137,8 @@ def drawn_estimand(rng: np.random.Generator, number: int, cue: str) -> Estimand:
         Mean, Lean, *[lambda: drawn_gap(rng, one(OF_UNITS, OF_PICTURES, OF_PROMPTS))] * 3,
         *[lambda: Spread(factor=one(OF_UNITS, pictures))] * 2, lambda: drawn_tally(rng, one(OF_UNITS, [cue or "age"])),
         *[lambda: Range(factor=one(OF_PICTURES))] * (1 + bool(cue)),
-        *[Flip, lambda: Shift(size=bool(rng.integers(2)))] * bool(cue),
+        *[Flip, lambda: Shift(size=bool(rng.integers(2)))] * (2 * bool(cue)),
+        *[lambda: drawn_sizes(rng, cue)] * 2, *[lambda: drawn_correlation(rng, cue)] * 2,
     ]  # fmt: skip
     statistic = kinds[rng.integers(len(kinds))]()
     free = [name for name in (*OF_UNITS, *OF_PICTURES, *OF_PROMPTS) if name not in statistic.factors]
@@ -151,6 +157,25 @@ LEVELS = {
     "gender": ("f", "m"), "age": ("old", "teen", "young"), "hat": ("cap", "none", "veil"), "worn": ("bare", "on"),
     "place": ("home", "shop"), "job": ("cook", "judge", "nurse"), "field": ("care", "law"), "wording": ("a", "b"),
 }  # fmt: skip
+
+
+TWO_LEVELS = ("gender", "place", "worn", "field", "wording")
+
+
+def drawn_sizes(rng: np.random.Generator, cue: str) -> GapSize:
+    factor = str(rng.choice([*TWO_LEVELS, cue or "hat"]))
+    over = tuple(str(name) for name in rng.permutation([*OF_UNITS, *OF_PICTURES, *OF_PROMPTS]) if name != factor)
+    if rng.integers(2):
+        return LargestGap(factor=factor, over=over[:1])
+    return GapSize(factor=factor, over=over[: rng.integers(1, 3)], accuracy="score" if rng.random() < 0.4 else "")
+
+
+def drawn_correlation(rng: np.random.Generator, cue: str) -> Correlation:
+    first, column = (("job", "pay"), ("age", "years"))[rng.integers(2)]
+    factor = str(rng.choice([*TWO_LEVELS, cue or "hat", "", ""]))
+    other = str(rng.choice([name for name in (*OF_UNITS, *OF_PICTURES, *OF_PROMPTS) if name not in (factor, first)]))
+    versus = LEVELS[factor][0] if factor in TWO_LEVELS and rng.integers(2) else ""
+    return Correlation(over=(first, other), column=column, factor=factor, versus=versus)
 
 
 def drawn_tally(rng: np.random.Generator, factor: str) -> Tally:
@@ -267,6 +292,10 @@ class Recomputation:
                 return self.ranges(estimand)
             case Flip():
                 return self.flips(estimand)
+            case GapSize():
+                return self.sizes(estimand)
+            case Correlation():
+                return {name: self.correlations(estimand)}
         raise NotImplementedError(statistic)
 
     def means(self, rows: pl.DataFrame, estimand: Estimand, column: str = "m") -> Expected:
@@ -421,6 +450,69 @@ class Recomputation:
             means[*key, factor] = Plain(mean(of_set["r"]), n, units)
             tails[*key, factor] = Plain(float(np.quantile(values, 0.9)) if n else None, n, units)
         return {estimand.measure: means, f"{estimand.measure}_q90": tails}
+
+    def cells_over(self, estimand: Estimand, factor: str, versus: str = "") -> dict[tuple[str, ...], tuple[float, int]]:
+        """Gap or mean, and n, of each cell of a statistic over cells that has any."""
+        statistic = estimand.statistic
+        assert isinstance(statistic, GapSize | Correlation)
+        by = (*estimand.by, *statistic.over)
+        named = Estimand(Mean(), by=by)
+        if factor and factor == self.table.cue:
+            found = self.means(self.shifts_in(self.cells), named)
+        elif not factor:
+            found = self.means(self.about(named), named)
+        else:
+            gaps = self.gaps(Estimand(Gap(factor=factor, versus=versus), by=by))
+            found = {key[:-2]: plain for key, plain in gaps}
+        return {key: (plain.value, plain.n) for key, plain in found.items() if plain.value is not None}
+
+    def units_in(self, estimand: Estimand, factor: str, keys: list[tuple[str, ...]]) -> int:
+        """Units with answers in any of these cells, where they have what is compared."""
+        statistic = estimand.statistic
+        assert isinstance(statistic, GapSize | Correlation)
+        by, rows = (*estimand.by, *statistic.over), self.about(estimand).drop_nulls("m")
+        if factor and factor == self.table.cue:
+            rows = self.shifts_in(self.cells).drop_nulls("m")
+        units: set[str] = set()
+        for key, part in parts(rows, by):
+            if key in keys:
+                is_within = factor and factor != self.table.cue and self.within_units(factor)
+                both = part.filter(pl.col(factor).n_unique().over("unit") > 1) if is_within else part
+                units |= {*both["unit"]}
+        return len(units)
+
+    def sizes(self, estimand: Estimand) -> dict[str, Expected]:
+        """Mean or largest size of the gaps of cells, and the mean of accuracy times one less the size."""
+        statistic, many = estimand.statistic, len(estimand.by)
+        assert isinstance(statistic, GapSize)
+        gaps = self.cells_over(estimand, statistic.factor)
+        out, products = Expected(), Expected()
+        for key in {key[:many] for key in gaps}:
+            cells = {cell: found for cell, found in gaps.items() if cell[:many] == key}
+            sizes = [abs(gap) for gap, _ in cells.values()]
+            value = max(sizes) if isinstance(statistic, LargestGap) else float(np.mean(sizes))
+            units = self.units_in(estimand, statistic.factor, list(cells))
+            out[*key, statistic.factor] = Plain(value, sum(n for _, n in cells.values()), units)
+            if statistic.accuracy:
+                right = self.cells_over(estimand, "")
+                shares = [(right[cell], abs(gap)) for cell, (gap, _) in cells.items() if cell in right]
+                of_cells = pl.Series([share * (1 - size) for (share, _), size in shares], dtype=pl.Float64)
+                products[*key, statistic.factor] = Plain(mean(of_cells), sum(n for (_, n), _ in shares), -1)
+        return {estimand.measure: out, **({f"{estimand.measure}_accuracy": products} if statistic.accuracy else {})}
+
+    def correlations(self, estimand: Estimand) -> Expected:
+        """Pearson's r of gaps, or means, and what the first factor of the cells has in the column."""
+        statistic, many, out = estimand.statistic, len(estimand.by), Expected()
+        assert isinstance(statistic, Correlation)
+        numbers = dict(self.everything.select(statistic.over[0], statistic.column).unique().iter_rows())
+        values = self.cells_over(estimand, statistic.factor, statistic.versus)
+        for key in {key[:many] for key in values}:
+            cells = {cell: value for cell, (value, _) in values.items() if cell[:many] == key}
+            x, y = [float(numbers[cell[many]]) for cell in cells], [*cells.values()]
+            is_flat = min(np.ptp(x), np.ptp(y)) < 1e-12
+            r = None if len(x) < 4 or is_flat else float(np.corrcoef(x, y)[0, 1])
+            out[key] = Plain(r, len(x), self.units_in(estimand, statistic.factor, list(cells)))
+        return out
 
     def flips(self, estimand: Estimand) -> dict[str, Expected]:
         """Flips beyond those of one picture asked twice, their rate, and that of one picture."""

@@ -6,6 +6,7 @@ Phrases are matched on case-folded text with plain apostrophes; each distinct re
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import polars as pl
@@ -13,7 +14,7 @@ import polars as pl
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, each_once, statuses, unread
 from facevalue.errors import UnknownNameError
 from facevalue.thinking import after_notes, after_thinking
-from facevalue.types import Status
+from facevalue.types import Language, Status
 
 # Normalised replies: thinking removed, bounded, one form of each character.
 
@@ -86,6 +87,30 @@ REFUSAL = re.compile(
     r"|against my|my guidelines"
     r")(?!\w)"
 )
+
+
+def declines(text: str, language: Language | None) -> bool:
+    """Return whether a reply in plain form declines, in English or in the phrases of another language.
+
+    Phrases are whole words in scripts that have capital letters, and stand anywhere in others.
+
+    Examples
+    --------
+    >>> german = Language(refusals=("Tut mir leid",))
+    >>> declines("tut mir leid, nein.", german), declines("tut mir leider weh", german), declines("i'm sorry", german)
+    (True, False, True)
+    """
+    phrases = language.refusals if language else ()
+    return REFUSAL.search(text) is not None or (bool(phrases) and _any_phrase(phrases).search(text) is not None)
+
+
+@lru_cache(maxsize=256)
+def _any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """Match any of these phrases."""
+    plain = [unify_spelling(plain_text(phrase)).strip() for phrase in phrases]
+    ends = [[r"\b" if end.upper() != end else "" for end in (phrase[0], phrase[-1])] for phrase in plain]
+    return re.compile("|".join(f"{a}{re.escape(text)}{b}" for text, (a, b) in zip(plain, ends, strict=True)))
+
 
 HEDGE = re.compile(
     r"\b(?:"

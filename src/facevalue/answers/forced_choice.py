@@ -13,7 +13,7 @@ pay per month does not.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple, Self
@@ -24,7 +24,7 @@ from facevalue.answers._phrases import (
     HEDGE,
     LIMIT,
     NEITHER,
-    REFUSAL,
+    declines,
     denies,
     negates,
     plain_text,
@@ -33,7 +33,7 @@ from facevalue.answers._phrases import (
 )
 from facevalue.answers.base import NA, Parsed
 from facevalue.errors import DataError
-from facevalue.types import Option
+from facevalue.types import Language, Option
 
 # Amounts of money as options: "$40,000 ~ $60,000", "< $20,000", and how replies write the same.
 
@@ -209,6 +209,7 @@ class Finder:
     def __init__(self, options: tuple[Option, ...]) -> None:
         if not 2 <= len(options) < _CAPACITY:
             raise DataError(f"A forced choice needs from 2 to {_CAPACITY - 1} options, not {len(options)}.")
+        self.language = options[0].language or ENGLISH
         self._letters: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._amounts: dict[NumberRange, int] = {}
@@ -404,6 +405,7 @@ _REACH = 4
 _WINDOW = 40
 """Tokens, punctuation included, in which they are looked for."""
 
+ENGLISH = Language()
 _STOPS_BEFORE = frozenset((".", ";", ":", "!", "?", "\n", "but", "yet", "however", "though"))
 _STOPS_AFTER = frozenset(("because", "since", "as", "who", "with", "and", "but", "so", "based", "due", "given"))
 _WRAPPING = frozenset("'\"*`)")
@@ -472,7 +474,7 @@ def _finder(options: tuple[Option, ...]) -> Finder:
 
 def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
     marked = finder.mark(plain, cut)
-    if REFUSAL.search(marked):
+    if declines(marked, finder.language):
         return Parsed(None, NA.REFUSED)
     marked, repeated = finder.without_question(marked)
     if repeated and not cut and (letter := finder.letter_alone(marked)) is not None:
@@ -489,11 +491,11 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
         if repeated and mentions and len(tokens) == 1:
             return Parsed(mentions[0].option, None)
         return Parsed(None, NA.BOTH if repeated or len({m.option for m in mentions}) > 1 else NA.NEITHER)
-    return _choose(mentions, tokens, marked)
+    return _choose(mentions, tokens, marked, finder.language)
 
 
-def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> Parsed:
-    denied = [_is_denied(tokens, m.place) for m in mentions]
+def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str, language: Language) -> Parsed:
+    denied = [_is_denied(tokens, m.place, {plain_text(word) for word in language.negations}) for m in mentions]
     options = {m.option for m in mentions}
     if all(denied):
         return Parsed(None, NA.NEITHER)
@@ -504,18 +506,21 @@ def _choose(mentions: Sequence[Mention], tokens: Sequence[str], marked: str) -> 
         return Parsed(None, NA.CONTRADICTION if clash else NA.BOTH)
     if any(denied):
         return Parsed(None, NA.HEDGED)
-    if DANGLING.search(marked) or _is_question(tokens):
+    if DANGLING.search(marked) or tokens[-1] == plain_text(language.joint) or _is_question(tokens):
         return Parsed(None, NA.HEDGED)
     return Parsed(options.pop(), None)
 
 
-def _is_denied(tokens: Sequence[str], place: int) -> bool:
-    """Tell whether a negator stands close before an option, or a denial close behind it, in the same clause."""
+def _is_denied(tokens: Sequence[str], place: int, negations: Collection[str]) -> bool:
+    """Tell whether a negator stands close before an option, or a denial close behind it, in the same clause.
+
+    `negations`: further words for both.
+    """
     words = 0
     for i in range(place - 1, max(place - 1 - _WINDOW, -1), -1):
         if tokens[i] in _STOPS_BEFORE:
             break
-        if negates(tokens[i]) and tokens[i : i + 2] != ["no", ","]:
+        if tokens[i] in negations or (negates(tokens[i]) and tokens[i : i + 2] != ["no", ","]):
             return True
         words += tokens[i][0].isalnum()
         if words > _REACH:
@@ -524,7 +529,7 @@ def _is_denied(tokens: Sequence[str], place: int) -> bool:
     for word in tokens[place + 1 : place + 1 + _WINDOW]:
         if word in _STOPS_AFTER or not (word[0].isalnum() or word in _WRAPPING):
             break
-        if denies(word):
+        if word in negations or denies(word):
             return True
         words += word[0].isalnum()
         if words > _REACH:

@@ -21,10 +21,20 @@ from itertools import pairwise
 
 import polars as pl
 
-from facevalue.answers._phrases import HEDGE, LIMIT, NEITHER, REFUSAL, negates, plain_text, unify_spelling, visible_text
+from facevalue.answers._phrases import (
+    HEDGE,
+    LIMIT,
+    NEITHER,
+    REFUSAL,
+    declines,
+    negates,
+    plain_text,
+    unify_spelling,
+    visible_text,
+)
 from facevalue.answers.base import NA, NA_DTYPE, UNREAD, Parsed, each_once, statuses, unread
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.types import Status
+from facevalue.types import Language, Status
 
 # Words of one's own for yes and no, in any language: which of the two a reply gives.
 
@@ -63,7 +73,7 @@ _NASAL = {script + 1: script + 2 for script in _INDIAN}
 
 @dataclass(frozen=True)
 class YesNoWords:
-    """The words, or phrases, that a question has for yes and for no.
+    """The words, or phrases, that a question has for yes and for no, and those of its language to decline.
 
     Raises
     ------
@@ -79,6 +89,7 @@ class YesNoWords:
 
     yes: str
     no: str
+    language: Language | None = None
 
     def __post_init__(self) -> None:
         for word in (self.yes, self.no):
@@ -314,6 +325,8 @@ def parse(text: str, claim: Claim | None = None, *, words: YesNoWords | None = N
     reply, cut = visible_text(text)
     if any(c.isalnum() for c in reply):
         parsed = _judge(reply, claim) if words is None or words.english else _by_words(reply, words)
+        if words is not None and declines(words.rest(reply), words.language):
+            parsed = Parsed(None, NA.REFUSED)
     else:
         parsed = Parsed(None, NA.NEITHER if any(c.isalnum() for c in text[:LIMIT]) else NA.EMPTY)
     if (truncated or cut) and parsed.reason in (NA.NEITHER, NA.EMPTY):
@@ -362,9 +375,9 @@ def _parse_row(reply: str | None, claim: Claim | None, words: YesNoWords | None,
 
 
 def _by_words(reply: str, words: YesNoWords) -> Parsed:
-    """Read a reply by the words that were asked for; refusals and hedges are known in English alone."""
+    """Read a reply by the words that were asked for; hedges are known in English alone."""
     rest = words.rest(reply)
-    if _IMPROPER.search(rest) or REFUSAL.search(rest):
+    if _IMPROPER.search(rest):
         return Parsed(None, NA.REFUSED)
     if HEDGE.search(rest) or _UNSURE.search(rest):
         return Parsed(None, NA.HEDGED)

@@ -10,7 +10,7 @@ from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.cells import MISSING_MEASURES
 from facevalue.measures.estimates import stack_estimates
 from facevalue.measures.judgment import judge
-from facevalue.protocol.acceptance import check_apart, check_estimand, check_families, check_measure
+from facevalue.protocol.acceptance import check_apart, check_beside, check_estimand, check_families, check_measure
 from facevalue.statistics.agreement import Flip
 from facevalue.statistics.answers import COLUMNS, Answers
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
@@ -144,6 +144,7 @@ def _check(estimands: Sequence[Estimand], table: Answers, score: Score) -> tuple
                 continue
             estimand.check(breakdown)
             check_estimand(estimand, breakdown)
+            check_beside(estimand, (score,))
             if estimand.statistic.of_lists:
                 raise DataError("A similarity is of lists, and answers are numbers here.")
             if (

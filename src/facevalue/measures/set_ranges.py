@@ -36,7 +36,7 @@ _BLOCK = 2**20  # replies that are shuffled at once: bounds the work space at so
 _SLACK = 1e-12
 Codes = npt.NDArray[np.int64]
 _WOODRUFF = name_method(IntervalKind.WOODRUFF, "over sets")
-_BEYOND = "above; below, what the test of the range of the images' own means leaves beyond chance"
+_BEYOND = "above; below, what the test of the {} leaves beyond chance"
 
 
 def set_ranges(scores: Array) -> Array:
@@ -145,7 +145,7 @@ def range_summary(
     replies = _Replies(scores, ranges, of)
     floor = replies.floor(seed)
     df = replies.clusters - 1
-    mean = _beyond_chance(mean, replies.excess, floor, df)
+    mean = beyond_chance(mean, replies.excess, floor, df, "range of the images' own means")
     high = wilson_interval(np.array(quantiles), tail_size(values, of[sets], np.array(quantiles)), df, 2 * LEVEL - 1)[1]
     null = replies.null(seed)
     none = np.full(len(quantiles), np.nan)
@@ -153,15 +153,18 @@ def range_summary(
     return SetRanges(replace(mean, floor=floor), replace(tail, floor=tail_floor))
 
 
-def _beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int) -> Estimates:
-    """The mean with an interval that begins at zero exactly where the test finds nothing; see `range_summary`."""
+def beyond_chance(mean: Estimates, excess: float, floor: Floor, df: int, what: str) -> Estimates:
+    """The mean with an interval that begins at zero exactly where the test finds nothing; see `range_summary`.
+
+    `what`: what is tested to be zero.
+    """
     p = float(floor.p[0])
     if not np.isfinite(p):
         return mean
     low = 0.0
     if p < 1 - LEVEL:
         low = excess * (1 - float(scipy.special.stdtrit(df, 1 - LEVEL) / scipy.special.stdtrit(df, p)))
-    method = np.array([f"{mean.method[0]}, {_BEYOND}"], dtype=object)
+    method = np.array([f"{mean.method[0]}, {_BEYOND.format(what)}"], dtype=object)
     return replace(mean, low=np.fmin(np.array([low]), mean.value), method=method)
 
 

@@ -10,11 +10,11 @@ from math import prod
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.definitions import split_key
+from facevalue.prompts.phrases import OPTIONS, slots
 from facevalue.protocol.asks import ORDERING, Ask
 from facevalue.protocol.instrument import INSTRUMENT
 from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import Options
-from facevalue.protocol.slots import OPTIONS, slots
 from facevalue.protocol.tasks import TASK, Task
 from facevalue.statistics.breakdown import DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions, margins
@@ -45,6 +45,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
         for estimand in task.estimands:
             with error_place(estimand.place):
                 check_estimand(estimand, task.breakdown)
+                check_beside(estimand, task.scores)
                 if estimand.margin is not None:
                     check_margin(estimand, task)
         check_names(task.breakdown, task.scores)
@@ -53,6 +54,7 @@ def check_whole(tasks: Sequence[Task], most_tokens: int) -> None:
         if isinstance(ask.reply, Options):
             with error_place(ask.reply.where):
                 check_options(ask.reply, [*ask.slot_texts, *task.breakdown.sets.columns])
+                check_languages(ask.reply, task.breakdown)
     check_sortings(tasks)
     check_size(tasks)
     check_measures(tasks)
@@ -96,13 +98,23 @@ def check_wordings(ask: Ask) -> None:
 
 def check_options(reply: Options, filled: Sequence[str]) -> None:
     """Refuse slots of options that nothing fills: their braces would reach the model."""
-    for text in reply.texts.values():
+    for text in reply.all_texts:
         for name in (*slots(text), *(["options"] if OPTIONS in text else [])):
             if name not in filled:
                 raise UnknownNameError("slot of the options", name, filled)
     for name in reply.keys:
         if name not in filled:
             raise UnknownNameError("column that names an option", name, filled)
+
+
+def check_languages(reply: Options, breakdown: Breakdown) -> None:
+    """Refuse languages of a factor that there isn't, or of levels that a factor of the prompt hasn't."""
+    factor, names = reply.by_language, [*breakdown.of_prompt, *breakdown.sets.columns]
+    if factor and factor not in names:
+        raise UnknownNameError("factor of languages", factor, names)
+    for name in reply.languages if breakdown.is_of_prompt(factor) else ():
+        if name not in breakdown.levels(factor):
+            raise UnknownNameError(f"level of {factor}", name, breakdown.levels(factor))
 
 
 def check_tokens(tokens: int) -> None:
@@ -150,6 +162,16 @@ def check_estimand(estimand: Estimand, breakdown: Breakdown) -> None:
             f"A {kind} by {', '.join(counts)} makes {many:,} estimates; {MOST_ESTIMATES:,} are the most. Break it down "
             "by fewer factors."
         )
+
+
+def check_beside(estimand: Estimand, scores: Sequence[Score]) -> None:
+    """Refuse an estimand that takes another score which there isn't, or which is no share."""
+    by_name = {score.name: score for score in scores}
+    for name in estimand.statistic.scores_beside:
+        if name not in by_name:
+            raise UnknownNameError("score", name, by_name)
+        if not by_name[name].is_share:
+            raise DataError(f"`accuracy` is a share, and the score {name!r} is none.")
 
 
 def check_apart(estimands: Sequence[Estimand], breakdown: Breakdown, scores: Sequence[Score]) -> None:

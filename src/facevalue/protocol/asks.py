@@ -17,9 +17,9 @@ from facevalue.answers.yes_no import YesNoWords
 from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimators import number_levels
+from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
-from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.types import Option, Question
 
 _PICTURES = ("image", "picture", "photo", "photograph")
@@ -160,7 +160,8 @@ def factor_of(items: Sequence[Item], slots: Collection[str]) -> Factor:
 
 
 WORDING, ORDERING = "wording", "ordering"
-_QUESTION = "(question)"
+_QUESTION, _LANGUAGE = "(question)", "(language)"
+"""Column of codes of questions, and the slot of the level that says which language an answer is in."""
 MOST_PROMPTS = 100_000
 """Different questions of a study."""
 
@@ -235,7 +236,7 @@ class Ask:
     @property
     def optional(self) -> list[str]:
         """Columns that only options show."""
-        options = self.reply.texts.values() if isinstance(self.reply, Options) else ()
+        options = self.reply.all_texts if isinstance(self.reply, Options) else ()
         in_prompts = self._prompt_slots
         return list(dict.fromkeys(name for text in options for name in slots(text) if name not in in_prompts))
 
@@ -300,7 +301,7 @@ class Ask:
             twice = next(text for text in texts if texts.count(text) > 1)
             raise DataError(f"Two options of {of} have one wording, {twice!r}.")
         if reply.parser == YES_NO:
-            YesNoWords(*texts)
+            YesNoWords(texts[0], texts[1])
         check_apart(options)
         if len(names) == len(reply.texts):
             return
@@ -323,6 +324,12 @@ class Ask:
         if self.items:
             name = self._item_column
             texts |= {column: (name, by_item) for column, by_item in texts_of(self.items).items()}
+        language = self.reply.by_language if isinstance(self.reply, Options) else ""
+        if language in self.slots or (language == WORDING and len(self.prompts) > 1):
+            levels = self.slots.get(language, self._wordings)
+            texts[_LANGUAGE] = language, {level: level for level in levels}
+        elif language in texts:
+            texts[_LANGUAGE] = texts[language]
         return texts
 
     @cached_property
@@ -330,7 +337,9 @@ class Ask:
         """Slots of the options, and columns that name one of them."""
         if not isinstance(self.reply, Options):
             return []
-        names = (*(name for text in self.reply.texts.values() for name in slots(text)), *self.reply.keys)
+        names = [*(name for text in self.reply.all_texts for name in slots(text)), *self.reply.keys]
+        if language := self.reply.by_language:
+            names.append(_LANGUAGE if _LANGUAGE in self._texts else language)
         return list(dict.fromkeys(names))
 
     @cached_property
@@ -355,7 +364,7 @@ class Ask:
     @property
     def slot_texts(self) -> list[str]:
         """Slots that have texts of their own."""
-        return list(self._texts)
+        return [name for name in self._texts if name != _LANGUAGE]
 
     def shown(self, columns: Sequence[str]) -> list[str]:
         """Slots of prompts and options that are filled with a factor of the pictures."""
@@ -380,16 +389,27 @@ class Ask:
             for name, texts in self.slots.items()
         }
         name = self._item_column if self.items else ""
-        of_options = {slot: "" for slot in self._option_slots if slot not in self.slots}  # perhaps of no item left
+        of_options = {
+            slot: "" for slot in self._option_slots if slot not in (*self.slots, _LANGUAGE)
+        }  # perhaps of no item left
         items = [{**item, **of_options, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
-        return replace(self, slots=slots, items=items, places=())
+        narrowed = replace(self, slots=slots, items=items, places=())
+        if not isinstance(self.reply, Options) or _LANGUAGE not in self._texts:
+            return narrowed
+        gone = {*self._texts[_LANGUAGE][1].values()} - {*narrowed._texts.get(_LANGUAGE, ("", {}))[1].values()}
+        languages = {name: reply for name, reply in self.reply.languages.items() if name not in gone}
+        return replace(narrowed, reply=replace(self.reply, languages=languages))
 
     @property
     def question_factors(self) -> tuple[Factor, ...]:
         """Prompt axes whose crossing are the questions: items, slots, then wordings where there are several."""
         if len(self.prompts) == 1:
             return self.named_factors
-        return (*self.named_factors, Factor(WORDING, tuple(str(n + 1) for n in range(len(self.prompts)))))
+        return (*self.named_factors, Factor(WORDING, self._wordings))
+
+    @property
+    def _wordings(self) -> tuple[str, ...]:
+        return tuple(str(n + 1) for n in range(len(self.prompts)))
 
     def factors(self) -> tuple[Factor, ...]:
         """Prompt axes; the orderings come last."""
@@ -406,7 +426,7 @@ class Ask:
     @cached_property
     def _option_factors(self) -> tuple[Factor, ...]:
         names = {self._texts[slot][0] for slot in self._option_slots}
-        return tuple(factor for factor in self.named_factors if factor.name in names)
+        return tuple(factor for factor in self.question_factors if factor.name in names)
 
     def _filling(self, levels: Sequence[str]) -> dict[str, str]:
         """Texts of the options' slots, for these levels of the factors that fill them."""
@@ -415,7 +435,10 @@ class Ask:
 
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
         """The options in this order, their slots filled; those with an empty slot are left out."""
-        options = self._named_reply.options(ordering)
+        reply = self._named_reply
+        if isinstance(reply, Options) and reply.languages:
+            reply = reply.languages.get(texts.get(_LANGUAGE, texts.get(reply.by_language, "")), reply)
+        options = reply.options(ordering)
         if not self._option_names:
             return options
         remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
@@ -478,8 +501,9 @@ def phrase_options(options: tuple[Option, ...]) -> str:
     >>> phrase_options((Option("", "Yes", ""), Option("", "No", "")))
     'Yes or No'
     """
-    wordings = [option.wording for option in options]
-    return " or ".join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
+    wordings, language = [option.wording for option in options], options[0].language
+    joint = f" {language.joint if language else 'or'} "
+    return joint.join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
 
 
 class Questions:

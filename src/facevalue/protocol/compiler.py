@@ -148,7 +148,10 @@ def check_columns(
 
 
 _ONLY_DESCRIBED = "it estimates nothing that is tested: {} have intervals, and no effect that is detected"
-_NO_ENDS = "its scores have no lowest and highest value, or its only tests are spreads, or ranges of one reply each"
+_NO_ENDS = (
+    "its scores have no lowest and highest value, or its only tests are spreads, correlations, or ranges of one reply "
+    "each"
+)
 
 
 def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, str]:

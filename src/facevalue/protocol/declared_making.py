@@ -12,9 +12,9 @@ import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.generators.base import NULL_EDIT
+from facevalue.prompts.phrases import fill_slots, slots
 from facevalue.protocol.making import IMAGE, PATH, PROMPT, SOURCE, Making, PicturePlan
 from facevalue.protocol.settings import Options, Setting, chosen, fold_name, names, whole
-from facevalue.protocol.slots import fill_slots, slots
 from facevalue.protocol.sources import (
     ATTEMPT,
     DRAWS,
@@ -294,7 +294,7 @@ class DeclaredMaking:
         numbers = pl.DataFrame({"number": range(1, whole(options, "sets", 1, MOST_BASES) + 1)})
         table = table.join(numbers, how="cross", maintain_order="left_right")
         name = pl.format("{}/{}", "place", "number")
-        return table.with_columns(name.alias(IMAGE), name.alias(self.unit)).drop("place", "number")
+        return table.with_columns(**{IMAGE: name, self.unit: name}).drop("place", "number")
 
     def _words(self, row: Mapping[str, str]) -> dict[str, str]:
         """Words that fill slots, from the levels of a picture."""

@@ -13,9 +13,9 @@ from facevalue.annotations.counts import token_lengths
 from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
+from facevalue.prompts.phrases import slots
 from facevalue.protocol.outside_scores import TEXT, Outside
 from facevalue.protocol.replies import Reply, whole_answers
-from facevalue.protocol.slots import slots
 from facevalue.statistics.statistic import Score
 from facevalue.types import Option, Status
 

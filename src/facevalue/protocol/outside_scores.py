@@ -10,7 +10,7 @@ from facevalue.annotations.scores import Scores, columns
 from facevalue.answers.sorting import TEXT_SLOT, Judge, Sorting
 from facevalue.errors import DataError
 from facevalue.measures.definitions import Measure, key_of, split_key
-from facevalue.protocol.slots import OPTIONS, check_unfilled, fill_slots, slots
+from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.statistics.statistic import Score
 
 TEXT = "text"

@@ -10,9 +10,10 @@ from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import UnknownNameError
 from facevalue.protocol.open_answers import CHARACTERS, TAKEN, WORDS, Amount, Field, Fields, Salary, Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
-from facevalue.protocol.replies import BOTH, ONE, Reply, choice, rating, yes_or_no
+from facevalue.protocol.replies import BOTH, ONE, Options, Reply, choice, rating, yes_or_no
 from facevalue.protocol.structured_replies import MOST_LENGTH, Measurements, NamedList, RatedScales
 from facevalue.protocol.toml_tables import TomlTable
+from facevalue.types import Language
 
 # Scores of texts by a judge and by scorers as a study's file states them.
 
@@ -79,11 +80,35 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
     if kind not in kinds:
         with table.place_errors("kind"):
             raise UnknownNameError("kind of answer", kind, kinds)
-    return kinds[kind](table, slot)
+    reply = kinds[kind](table, slot)
+    return _in_languages(table, reply) if isinstance(reply, Options) and "languages" in table else reply
+
+
+_SPOKEN = ("language", "languages")
+"""Keys of answers whose words differ by language."""
+
+
+def _in_languages(table: TomlTable, reply: Options) -> Options:
+    """The kind of answer with the words of each language."""
+    tables, languages = table.table("languages"), {}
+    for name in tables:
+        words = tables.table(name)
+        words.check_keys("or", "not", "refusals", *(() if reply.parser == "rating" else ("options",)))
+        texts = words.texts("options") if "options" in words else {}
+        for option in texts:
+            with words.place_errors("options"):
+                if option not in reply.texts:
+                    raise UnknownNameError("option", option, reply.texts)
+        refusals = words.names("refusals", ())
+        if empty := next((text for text in refusals if not any(map(str.isalnum, text))), ""):
+            raise words.error(f"{empty!r} has no letter: replies that decline are found by such words.", "refusals")
+        language = Language(words.text("or", "or"), refusals, words.names("not", ()))
+        languages[name] = replace(reply, texts={**reply.texts, **texts}, language=language)
+    return replace(reply, by_language=table.text("language"), languages=languages)
 
 
 def _choice(table: TomlTable, slot: bool) -> Reply:
-    table.check_keys("kind", "options", "favourable", "scores", "orderings", "letters")
+    table.check_keys("kind", "options", "favourable", "scores", "orderings", "letters", *_SPOKEN)
     options = table.texts("options")
     twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
     if twice:
@@ -114,7 +139,7 @@ def _read_option_values(table: TomlTable) -> dict[str, float | None]:
 
 
 def _yes_no(table: TomlTable, slot: bool) -> Reply:
-    table.check_keys("kind", "favourable", "orderings", "yes", "no")
+    table.check_keys("kind", "favourable", "orderings", "yes", "no", *_SPOKEN)
     words = table.text("yes", "Yes"), table.text("no", "No")
     with table.place_errors("yes" if "yes" in table else "no"):
         YesNoWords(*words)
@@ -124,7 +149,7 @@ def _yes_no(table: TomlTable, slot: bool) -> Reply:
 
 
 def _rating(table: TomlTable, _slot: bool) -> Reply:
-    table.check_keys("kind", "low", "high")
+    table.check_keys("kind", "low", "high", *_SPOKEN)
     return rating(table.whole_number("low", 1), table.whole_number("high", 5))
 
 

@@ -14,6 +14,8 @@ import tomli_w
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.places import is_study_file
 from facevalue.printable import drawing_command
+from facevalue.prompts.phrases import OPTIONS
+from facevalue.prompts.phrases import slots as find_slots
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
 from facevalue.protocol.asks import Ask
@@ -24,8 +26,6 @@ from facevalue.protocol.own_replies import reply_of
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.replies import Options, Reply
 from facevalue.protocol.settings import Setting
-from facevalue.protocol.slots import OPTIONS
-from facevalue.protocol.slots import slots as find_slots
 from facevalue.protocol.stimuli import Listed
 from facevalue.protocol.toml_tables import TomlTable, declared_variants, lines_of, with_texts
 from facevalue.statistics.estimand import Estimand
@@ -313,7 +313,9 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
 def _named_slots(task: TomlTable) -> set[str]:
     """Slots of a task's prompts and options."""
     prompt, answer = task.table("prompt"), task.table("answer")
-    options = answer.texts("options").values() if "options" in answer else ()
+    languages = answer.table("languages", needed=False)
+    tables = [table for table in (answer, *map(languages.table, languages)) if "options" in table]
+    options = (text for table in tables for text in table.texts("options").values())
     texts = (prompt.text("text"), *prompt.names("paraphrases", ()), *options)
     return {name for text in texts for name in find_slots(text)}
 

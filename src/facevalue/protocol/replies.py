@@ -17,10 +17,10 @@ from facevalue.answers.columns import LEAST_MASS
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.slots import slots
+from facevalue.prompts.phrases import slots
 from facevalue.statistics.answer_arrays import counted_column
 from facevalue.statistics.statistic import Score
-from facevalue.types import Option
+from facevalue.types import Language, Option
 
 Shown = tuple[str, Sequence[tuple[Option, ...]], Sequence[Mapping[str, str]]]
 """Name of a column of codes, and for each code the options that were shown and what filled the slots of these."""
@@ -113,6 +113,10 @@ class Options:
     parser: str = "choice"
     instructions: Mapping[str, str] = field(default_factory=dict)
     nouns: tuple[str, ...] = ()  # that prompts put before options of one letter
+    # Factor, or "wording", whose levels are languages, the same options in each that has words of its own, and words
+    by_language: str = ""
+    languages: Mapping[str, "Options"] = field(default_factory=dict)
+    language: Language | None = None
     where: str = field(default="", compare=False, repr=False)  # place of the options in a file, for people
 
     def __post_init__(self) -> None:
@@ -142,6 +146,11 @@ class Options:
         return {_level(name): name for name in self.texts}
 
     @property
+    def all_texts(self) -> list[str]:
+        """Wordings of all options, in all languages."""
+        return [text for reply in (self, *self.languages.values()) for text in reply.texts.values()]
+
+    @property
     def keys(self) -> list[str]:
         """Columns of items that name options, such as the right one."""
         return list(dict.fromkeys(name for scale in self.scales for name in scale.slots))
@@ -160,7 +169,10 @@ class Options:
         if self.letters and self.order == ALL and len(names) == 2:
             pair = (self.texts[names[0]], self.texts[names[1]])
             levels = (_level(names[0]), _level(names[1]))
-            return {ordering.name: ordering.options(pair, levels) for ordering in ORDERINGS}
+            return {
+                ordering.name: tuple(replace(o, language=self.language) for o in ordering.options(pair, levels))
+                for ordering in ORDERINGS
+            }
         orders: list[tuple[str, ...]] = [tuple(names)]
         if self.order == BOTH:
             orders.append(tuple(reversed(names)))
@@ -170,7 +182,13 @@ class Options:
             orders = [tuple(names[at:] + names[:at]) for at in range(len(names))]
         return {
             str(number): tuple(
-                Option(f"({_LETTERS[at]})" if self.letters else "", self.texts[name], _level(name), self.nouns)
+                Option(
+                    f"({_LETTERS[at]})" if self.letters else "",
+                    self.texts[name],
+                    _level(name),
+                    self.nouns,
+                    self.language,
+                )
                 for at, name in enumerate(order)
             )
             for number, order in enumerate(orders, start=1)
@@ -287,12 +305,12 @@ class Options:
     def _yes_or_no(self, frame: pl.DataFrame, slotted: Shown | None) -> pl.DataFrame:
         """Read yes or no from replies, in the words of the question."""
         if slotted is None:
-            return yes_no.parse_column(frame, "text", words={"": YesNoWords(*self.texts.values())})
+            return yes_no.parse_column(frame, "text", words={"": YesNoWords(self.texts["yes"], self.texts["no"])})
         column, option_sets, _ = slotted
         words = {}
         for code, options in enumerate(option_sets):
             texts = {self.names[option.level]: option.text for option in options}
-            words[str(code)] = YesNoWords(texts["yes"], texts["no"])
+            words[str(code)] = YesNoWords(texts["yes"], texts["no"], options[0].language)
         return yes_no.parse_column(frame, "text", question=column, words=words)
 
     @cached_property

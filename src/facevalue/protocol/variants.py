@@ -19,13 +19,13 @@ from facevalue.measures.estimates import EstimateTable, stack_estimates
 from facevalue.measures.estimators import SumTable
 from facevalue.measures.paired_changes import ChangeSet, add_readings, reduce_estimates
 from facevalue.prompts import caesar
+from facevalue.prompts.phrases import check_unfilled
 from facevalue.prompts.variants import PLAIN, Variant, check_distinct
 from facevalue.protocol.asks import Ask
 from facevalue.protocol.compiler import asked_variants, compile_study
 from facevalue.protocol.conditions import FACTOR, READING, Conditions, varied_design
 from facevalue.protocol.kept_answers import COLUMNS, MOST_ROWS, Groups, KeptAnswers, UnitNames, grouped, left_out
 from facevalue.protocol.replies import Options
-from facevalue.protocol.slots import check_unfilled
 from facevalue.protocol.study import Study
 from facevalue.protocol.tasks import TASK
 from facevalue.statistics.precision import Precision, UnitSpread
@@ -383,6 +383,8 @@ def _reword_ask(variant: Variant, ask: Ask) -> Ask:
     if variant.options:
         if not isinstance(reply, Options) or reply.parser != "choice":
             raise DataError(f"{variant.name!r} words options anew, and the answer is no choice among options.")
+        if reply.languages:
+            raise DataError(f"{variant.name!r} words options anew, and the answer has options in several languages.")
         for name in variant.options:
             if name not in reply.texts:
                 raise UnknownNameError("option", name, reply.texts)

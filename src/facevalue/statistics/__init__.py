@@ -11,6 +11,7 @@ from facevalue.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from facevalue.statistics.agreement import Flip, Similarity
+    from facevalue.statistics.cell_gaps import Correlation, GapSize, LargestGap
     from facevalue.statistics.contrasts import Gap, Preference, Shift
     from facevalue.statistics.estimand import Estimand
     from facevalue.statistics.levels import Lean, Mean
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from facevalue.statistics.statistic import Score, Statistic, Unsigned, register
 
 __all__ = [
+    "Correlation",
     "Estimand",
     "Flip",
     "Gap",
+    "GapSize",
+    "LargestGap",
     "Lean",
     "Mean",
     "Preference",
@@ -40,6 +44,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "facevalue.statistics.agreement": ("Flip", "Similarity"),
+        "facevalue.statistics.cell_gaps": ("Correlation", "GapSize", "LargestGap"),
         "facevalue.statistics.contrasts": ("Gap", "Preference", "Shift"),
         "facevalue.statistics.estimand": ("Estimand",),
         "facevalue.statistics.levels": ("Lean", "Mean"),

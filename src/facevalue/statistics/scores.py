@@ -110,6 +110,8 @@ class ModelScores:
         Sum of scores, mass of valid answers and number asked, of shape (stimuli, items), from which bounds for missing
         answers are: per answer asked for, as means weigh stimuli and items alike, unless the score leaves answers out.
         Of several models those of all, where all were asked. None where a score has no ends.
+    beside:
+        Other scores of the same answers, by name.
     """
 
     breakdown: Breakdown
@@ -118,6 +120,7 @@ class ModelScores:
     values: Shifts
     answers: AnswerArrays | None
     totals: tuple[Array, ...] | None
+    beside: Mapping[str, "ModelScores"] = field(default_factory=dict)
     _spreads: dict[str, tuple[Array, Slicing, Spreads]] = field(default_factory=dict)
 
     def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
@@ -301,9 +304,10 @@ class Program:
         return out
 
     def _estimate(self, table: EstimateTable, models: Sequence[ModelScores]) -> None:
+        beside = {model.score.name: model for model in models}
         for model in models:
             for estimand in self.estimands:
-                model.estimate(table, estimand)
+                replace(model, beside=beside).estimate(table, estimand)
 
     def _compare_models(self, table: EstimateTable, models: Mapping[str, Sequence[ModelScores]]) -> None:
         for of_models in zip(*models.values(), strict=True):  # of one score

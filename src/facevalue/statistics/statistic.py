@@ -183,6 +183,11 @@ class Statistic:
         return (factor,) if factor else ()
 
     @property
+    def scores_beside(self) -> tuple[str, ...]:
+        """Names of other scores of the same answers that it takes."""
+        return ()
+
+    @property
     def compares(self) -> bool:
         """True if it compares levels of its factor with each other, in one direction."""
         return False
@@ -454,7 +459,7 @@ def register(statistic: type[Statistic]) -> type[Statistic]:
 
 def registered_statistics() -> dict[str, type[Statistic]]:
     """Our statistics by kind, and those of other packages that were asked for."""
-    from facevalue.statistics import agreement, contrasts, levels, ranges, spreads  # noqa: F401, PLC0415 - they register
+    from facevalue.statistics import agreement, cell_gaps, contrasts, levels, ranges, spreads  # noqa: F401, PLC0415 - they register
 
     return dict(_REGISTERED)
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from facevalue.protocol.making import Making
     from facevalue.protocol.study import Study
 
-EXAMPLES = ("hiring-screen", "forced-choice", "caption-assistant", "stylisticbias-declared")
+EXAMPLES = (
+    *("hiring-screen", "forced-choice", "caption-assistant", "stylisticbias-declared"),
+    *("genderbias-vl", "visogender", "trait-languages"),
+)
 """Files of studies that come with FaceValue, to start one's own from."""
 PUBLISHED = ("stylisticbias", "vignette", "visbias", "modscan", "counterfactuals")
 """Those that come with FaceValue; others may join `STUDIES`."""
