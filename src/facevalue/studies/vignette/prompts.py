@@ -172,11 +172,24 @@ class _QuestionRow(NamedTuple):
     asked_identity: str
 
 
+_LEVELS = tuple(LEVELS[form] for form in OptionForm)
+
+
+@cache
+def _roles_in_order(place: tuple[int, ...]) -> tuple[int, ...]:
+    """Roles in the order in which a question lists them."""
+    return tuple(role for _, role in sorted((at, role) for role, at in enumerate(place) if at >= 0))
+
+
 @lru_cache(maxsize=2**16)
+def _option(text: str, level: str) -> Option:
+    return Option("", text, level)
+
+
 def _options(form: int, texts: tuple[str | None, ...], place: tuple[int, ...]) -> tuple[Option, ...]:
     """The options of a question in the order in which it lists them."""
-    order = sorted((at, role) for role, at in enumerate(place) if at >= 0)
-    return tuple(Option("", texts[role] or "", LEVELS[OptionForm(form)][role]) for _, role in order)
+    levels = _LEVELS[form]
+    return tuple([_option(texts[role] or "", levels[role]) for role in _roles_in_order(place)])
 
 
 class RoleQuestions:
