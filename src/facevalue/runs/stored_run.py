@@ -22,7 +22,6 @@ from facevalue.printable import printable
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
 from facevalue.protocol.toml_tables import interventions_of
-from facevalue.protocol.variants import add_interventions
 from facevalue.runs.audits.folder import check_one_run
 from facevalue.runs.judgments import stored_judge
 from facevalue.runs.requests import failures_of
@@ -262,7 +261,12 @@ def _study(
         study = _keep_additions(study, study.reading.judged(judge))
     if study.reading.from_place:
         study = study.reading.from_place(place)
-    return add_interventions(study, interventions_of(facts.options))
+    interventions = interventions_of(facts.options)
+    if not interventions:
+        return study
+    from facevalue.protocol.variants import add_interventions  # noqa: PLC0415 - it needs all of a declared study
+
+    return add_interventions(study, interventions)
 
 
 def _keep_additions(study: Study, carrying: Study) -> Study:
