@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,8 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = BIAS_RESAMPLE
 
     Notes
     -----
-    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor.
+    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor. A share of one
+    pair or scene has the noise that it has in the floor, as it says nothing of how others would vary.
 
     Examples
     --------
@@ -161,6 +162,8 @@ class _Sizes:
             return cls(gap, none, none, furthest, units, people)
         noise = pair_covariance((chosen - share * choices) / total, weight, people)
         null = noise if only_values() else pair_covariance((chosen - even * choices) / total, weight, people)
+        is_alone = np.count_nonzero(choices, axis=0) < 2  # one unit does not vary: its noise is that of an even model
+        noise = noise + np.where(is_alone & is_alone[:, None], null, 0.0)
         return cls(gap, noise, null, furthest, units, people)
 
     @property
@@ -224,7 +227,7 @@ def _mean(sizes: Array) -> Array:
     return cell_means(np.where(is_known, sizes, 0.0).sum(), is_known.sum())
 
 
-def agreement_by_chance(first: npt.NDArray[np.object_], second: npt.NDArray[np.object_]) -> float:
+def agreement_by_chance(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
     """Share of trials on which two sets of answers would agree by chance; NaN without trials.
 
     Parameters
