@@ -143,7 +143,8 @@ def test_the_page_says_whether_people_were_looked_for_in_scenes(tmp_path: Path) 
     assert _people(listed).value == "Not checked"
     card = page_about(listed.manifest, checked=True).stated[0]
     assert isinstance(card, StatedCard)
-    assert card.value == "Checked"
+    assert card.value == "As far as your checks look for people"
+    assert card.status == _people(listed).status  # checks without a detector find nobody
 
 
 def _people(study: Study) -> StatedCard:
