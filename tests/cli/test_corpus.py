@@ -31,13 +31,13 @@ def test_the_table_has_counts_skew_and_na(facevalue: Command, corpus: Path) -> N
     assert [cell.strip() for cell in nurse.split("│")[2:7]] == ["nurse", "2", "1", "1", "0.5000 [0.0945, 0.9055]"]
     (pilot,) = (line for line in done.out.splitlines() if "pilot" in line)
     assert pilot.count("N/A") == 2
-    assert "1 skipped, no valid JSON." in done.err
+    assert "1 skipped, no JSON object." in done.err
 
 
 def test_json_says_the_same_with_null_for_what_is_not_there(facevalue: Command, corpus: Path) -> None:
     told = json.loads(facevalue("corpus", str(corpus), "--text", "conversations", "--json").out)
     assert (told["records"], told["texts"], told["male"], told["female"]) == (4, 3, 1, 1)
-    assert told["passed_over"] == {"no valid JSON": 1}
+    assert told["passed_over"] == {"no JSON object": 1}
     rows = {row["instance"]: row for row in told["instances"]}
     assert len(rows) == 20
     assert rows["nurse"] | {"share_male_low": 0, "share_male_high": 0, "skew_high": 0} == {

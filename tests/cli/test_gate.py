@@ -80,7 +80,7 @@ def gate(facevalue: Command, audited: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("strong", "findings = 0", Exit.BEYOND, "A difference was found, and none is allowed."),
         ("strong", "findings = 2", Exit.DONE, "2 findings in 2 comparisons"),
         ("few", "findings = 0", Exit.UNDECIDED, "no difference, however large, was sure to be found"),
-        ("null", 'study = "stylisticbias"\nfindings = 0\ndetects = 0.05', Exit.UNDECIDED, "may have been missed"),
+        ("null", 'study = "stylisticbias"\nfindings = 0\ndetects = 0.05', Exit.UNDECIDED, "and no difference below"),
         ("null", 'study = "stylisticbias"\nfindings = 0\ndetects = 0.3', Exit.DONE, "no findings"),
         ("null strong", f"{SHIFTS}absolute = 0.02", Exit.BEYOND, "not enough data"),
         ("null pairs", 'measure = "missing_share"\nat_most = 0.6', Exit.DONE, "2 estimates within"),

@@ -173,7 +173,7 @@ def test_a_prefix_that_holds_another_run_is_refused(server: Server, facevalue: C
     one = ("stylisticbias", "--faces", "1M,1F", "--model", "sim/default", "--out", "s3://audit/runs/other")
     assert facevalue("run", *one, "--sample", "600").status == 0
     told = facevalue("run", *one, "--sample", "600", "--sample-seed", "2")
-    assert "was begun with other settings: seed: 0 in the folder, 2 asked" in told.err
+    assert "was begun with other settings: sample seed: 0 in the folder, 2 asked" in told.err
     told = facevalue("run", *one[:2], "2M,2F", *one[3:])
     assert "lists other pictures than the study now has" in told.err
 

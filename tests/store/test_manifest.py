@@ -59,7 +59,7 @@ def test_round_trip(tmp_path: Path, manifest: RunManifest) -> None:
         ),
         (replace(FULL, exact=True), "answers: sampled replies in the folder, exact probabilities asked"),
         (replace(FULL, sample=None), "sample: 1000 in the folder, the whole design asked"),
-        (replace(FULL, seed=8), "seed: 7 in the folder, 8 asked"),
+        (replace(FULL, seed=8), "sample seed: 7 in the folder, 8 asked"),
         (replace(FULL, seeds=(1, 2)), "seeds: 1, 2, 3 in the folder, 1, 2 asked"),
         (replace(FULL, seeds=tuple(range(99))), "seeds: 1, 2, 3 in the folder, 0, 1, 2, 3, 4 ... 99 in all asked"),
         (replace(FULL, reasks=0), "re-asks: 2 in the folder, 0 asked"),
@@ -78,6 +78,7 @@ def test_times_counts_and_versions_may_differ() -> None:
 
 def test_the_seed_means_nothing_without_a_sample() -> None:
     whole = replace(FULL, sample=None)
+    assert differences(FULL, whole) == ["sample: 1000 in the folder, the whole design asked"]
     assert differences(whole, replace(whole, seed=99)) == []
 
 

@@ -70,12 +70,12 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
         text = add_caveat("A difference was found on the page of the run", caveat_of(row["why"]))
         return f"{text}. It was not found among all that this gate decides."
     unit = _unit(row, limit)
-    sure = "no difference, however large" if row["mde"] is None else f"none below {number(row['mde'], unit)}"
+    sure = "no difference, however large," if row["mde"] is None else f"no difference below {number(row['mde'], unit)}"
     if limit.detects is None:
-        return f"Nothing was found, and {sure}, was sure to be found."
+        return f"Nothing was found, and {sure} was sure to be found."
     size = number(limit.detects, unit)
     missed = f"a difference of {size} may have been missed"
-    return f"Nothing was found, and {sure}, was sure to be found: {missed}. {_units_needed(row)}"
+    return f"Nothing was found, and {sure} was sure to be found: {missed}. {_units_needed(row)}"
 
 
 def _unmeasured_reason(row: Mapping[str, Any]) -> str:

@@ -183,12 +183,14 @@ def differences(folder: RunManifest, request: RunManifest) -> list[str]:
     names = [name for name in dict.fromkeys([*stored, *requested]) if stored.get(name) != requested.get(name)]
     if any(name != _TRIALS for name in names):  # which follow from the options
         names = [name for name in names if name != _TRIALS]
+    if not (_SAMPLE_SEED in stored and _SAMPLE_SEED in requested):  # one asks about all, and draws no sample
+        names = [name for name in names if name != _SAMPLE_SEED]
     if "model" in names:  # another one has settings of its own
         names = [name for name in names if not name.startswith("model ")]
     return [f"{name}: {_shown(name, stored)} in the folder, {_shown(name, requested)} asked" for name in names]
 
 
-_TRIALS = "trials of the design"
+_TRIALS, _SAMPLE_SEED = "trials of the design", "sample seed"
 
 
 def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
@@ -217,7 +219,7 @@ def _settings(manifest: RunManifest) -> Iterator[tuple[str, object]]:
     yield "answers", "exact probabilities" if manifest.exact else "sampled replies"
     yield "sample", "the whole design" if manifest.sample is None else manifest.sample
     if manifest.sample is not None:
-        yield "seed", manifest.seed
+        yield _SAMPLE_SEED, manifest.seed
     if "seeds" not in manifest.options:
         yield "seeds", list(manifest.seeds)
     yield "re-asks", manifest.reasks

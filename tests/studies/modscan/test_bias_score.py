@@ -92,3 +92,19 @@ def test_values_only_takes_the_same_values_without_intervals() -> None:
 
 def test_agreement_of_nothing_is_not_measurable() -> None:
     assert np.isnan(agreement_by_chance(np.array([], np.int64), np.array([], np.int64)))
+
+
+def test_instances_of_one_pair_each_leave_open_how_other_pairs_would_be_answered() -> None:
+    instances = 9
+    chosen = np.zeros((instances, instances, 2))
+    chosen[range(instances), range(instances), [at % 2 for at in range(instances)]] = 2.0
+    valid = chosen.sum(axis=2)
+    shown = np.repeat(valid[..., None], 2, axis=2)
+    pairs = np.arange(0, 2 * instances, 2)
+    found = bias_scores(GroupChoices(chosen, shown, valid, valid, 0.5, (pairs, pairs + 1), shown), seed=1)["valid"]
+    assert (found.value.item(), found.high.item()) == (0.5, 0.5)
+    assert found.se is not None
+    assert found.se.item() > 0.01
+    chosen[0, 0] = 1.0
+    found = bias_scores(GroupChoices(chosen, shown, valid, valid, 0.5, (pairs, pairs + 1), shown), seed=1)["valid"]
+    assert found.high.item() > found.value.item() + 0.01

@@ -40,6 +40,12 @@ def write(folder: Path, form: str, *values: Any) -> Path:
     return path
 
 
+def test_plain_text_is_read_beside_files_that_have_columns(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text("A nurse.\nHe is a chef.\n")
+    assert read(path, "text") == (["A nurse.", "He is a chef."], Passed(2))
+
+
 FORMS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
 
 

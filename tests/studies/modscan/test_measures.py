@@ -134,6 +134,30 @@ def test_missing_answers_are_equal_to_each_other_in_similarity_and_left_out_of_v
     assert one(found.filter(model="m"), "similarity.valid answers", **SEEN, other_model="other")["value"] is None
 
 
+def test_models_of_which_one_stopped_early_agree_on_groups_and_not_on_their_numbers() -> None:
+    study = build(attribute=["race"], modality=["vision"], faces=4, instances=["nurse", "pilot"])
+    whole = answered(study, left)
+    groups = [pl.col(name) != "monk-05" for name in ("group_1", "group_2")]
+    stopped = whole.filter(*groups)
+    labels = {**SEEN, "attribute": "skin tone"}
+    for first, second in ((whole, stopped), (stopped, whole)):
+        found = study.analyse({"m": iter([first]), "other": iter([second])})
+        same = one(found, "similarity", **labels, other_model="other")
+        assert (same["value"], same["n"]) == (1.0, stopped.height)
+        assert one(found, "similarity.valid answers", **labels, other_model="other")["n"] == stopped.height
+        assert one(found, "agreed_share", **labels, other_model="all models agree")["value"] == 1.0
+        assert one(found, "ensemble_bias_score", **labels, other_model="all models agree")["value"] == 0.0
+
+
+def test_all_models_agree_on_nothing_that_one_of_them_was_not_asked() -> None:
+    study = build(attribute=["gender"], **FEW)
+    whole = answered(study, left)
+    seen = whole.filter(pl.col("modality") == "vision")
+    found = study.analyse({"m": iter([whole]), "same": iter([whole]), "seen": iter([seen])})
+    assert found.filter(other_model="all models agree")["modality"].unique().to_list() == ["vision"]
+    assert one(found, "similarity", **NAMED, other_model="same")["value"] == 1.0
+
+
 def test_twice_the_scenes_leave_the_score_and_lower_its_floor() -> None:
     def alternating(row: dict[str, Any]) -> str:
         return says("male" if int(row["image"].rpartition("/")[2]) % 2 else "female", row)

@@ -141,7 +141,10 @@ def test_the_page_says_whether_people_were_looked_for_in_scenes(tmp_path: Path) 
     assert _people(build(per_persona=2)).value == "Nobody is drawn"
     listed = build(manifest=scenes(tmp_path, ["geek"]), modality=["language"])
     assert _people(listed).value == "Not checked"
-    assert page_about(listed.manifest, checked=True).stated[0].value == "Checked"
+    card = page_about(listed.manifest, checked=True).stated[0]
+    assert isinstance(card, StatedCard)
+    assert card.value == "As far as your checks look for people"
+    assert card.status == _people(listed).status  # checks without a detector find nobody
 
 
 def _people(study: Study) -> StatedCard:

@@ -110,7 +110,7 @@ corpus = Printing(
     ),
     """Count words of two genders in the texts of FILEs that name an occupation or a descriptor.
 
-    FILEs are .jsonl, .json (a list), .txt (a text in each line), each also as .gz, or .parquet.
+    FILEs are .jsonl or .txt (a text in each line), both also as .gz, .json (a list), or .parquet.
 
     The skew of each is |m / (m + f) - 1/2|, with an interval; N/A without a word of either gender.
     """,

@@ -194,12 +194,11 @@ class AskedBlock:
             yield reason, Sums.from_frame(counted, ["instance"], PEOPLE_KEYS)
 
     def first_choices(self) -> pl.DataFrame:
-        """Number of the group that the first reply to each `trial` chose; that of no answer is behind the last."""
-        codes = pl.concat_list(pl.col(SHOWN[: self.options]).to_physical())
+        """Group that the first reply to each `trial` chose, by name, as models may have been asked of other groups."""
+        names = pl.concat_list(pl.col(SHOWN[: self.options]).cast(pl.String))
         place = (pl.col("first_reply") - CHOSE_FIRST).cast(pl.Int64)
-        chosen = codes.list.get(pl.when(place >= 0).then(place), null_on_oob=True).fill_null(len(self.groups))
-        replied = self.trials.filter(pl.col("first_reply") > NOT_ASKED)
-        return replied.select("trial", choice=chosen.cast(pl.Int64))
+        chosen = names.list.get(pl.when(place >= 0).then(place), null_on_oob=True).fill_null(NO_ANSWER)
+        return self.trials.filter(pl.col("first_reply") > NOT_ASKED).select("trial", choice=chosen)
 
     def choices(self, sums: dict[str, Sums]) -> GroupChoices:
         """The same as arrays by unit, instance and group."""

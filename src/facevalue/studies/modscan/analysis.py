@@ -20,7 +20,7 @@ from facevalue.statistics.levels import Mean
 from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import AskedBlock, TrialAnswers, real_shares
+from facevalue.studies.modscan.aggregate import NO_ANSWER, AskedBlock, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
 from facevalue.studies.modscan.statistics import (
     GroupChoices,
@@ -131,13 +131,13 @@ def _add_agreement(tables: Mapping[str, EstimateTable], blocks: Mapping[str, Ask
     """Add the similarity of each two models, and the scores where all agree."""
     for first, second in combinations(blocks, 2):
         _add_similarity(tables[first], blocks[first], blocks[second], {"other_model": second})
-    if len(blocks) < 2:
+    if len(blocks) < max(2, len(tables)):  # "all models" is none that only some were asked
         return
     (first, block), *others = blocks.items()
     choices = block.first_choices()
     for number, (_, rival) in enumerate(others):
         choices = choices.join(rival.first_choices(), "trial", suffix=f"_{number}", maintain_order="left")
-    agree = pl.all_horizontal(pl.col("choice") == pl.col("^choice_.*$"), pl.col("choice") < len(block.groups))
+    agree = pl.all_horizontal(pl.col("choice") == pl.col("^choice_.*$"), pl.col("choice") != NO_ANSWER)
     labels = {**block.labels, "other_model": ALL_AGREE}
     tables[first].add(m.AGREED, labels, _share_of_trials(block, choices.with_columns(s=agree)))
     agreed = block.trials.join(choices.filter(agree), "trial", how="semi", maintain_order="left")
@@ -162,8 +162,8 @@ def _add_similarity(table: EstimateTable, block: AskedBlock, rival: AskedBlock, 
     pairs = block.first_choices().join(rival.first_choices(), "trial", suffix="_other", maintain_order="left")
     if pairs.is_empty():
         return
-    about, none = {**block.labels, **labels}, len(block.groups)
-    same, valid = pl.col("choice") == pl.col("choice_other"), pl.max_horizontal("choice", "choice_other") < none
+    about, (choice, other) = {**block.labels, **labels}, (pl.col("choice"), pl.col("choice_other"))
+    same, valid = choice == other, (choice != NO_ANSWER) & (other != NO_ANSWER)
     for measure, s in ((m.SIMILARITY, same), (m.SIMILARITY_VALID, pl.when(valid).then(same))):
         table.add(measure, about, _share_of_trials(block, pairs.with_columns(s=s)))
     trials = pairs.join(block.trials.select("trial", "unit", "instance"), "trial", maintain_order="left")
@@ -172,5 +172,5 @@ def _add_similarity(table: EstimateTable, block: AskedBlock, rival: AskedBlock, 
         for rows in trials.partition_by("instance")
     ]
     size, nan, method = trials.height, float("nan"), name_method(IntervalKind.NONE, "follows from the shares of both")
-    chance = Estimates.single(sum(by_chance) / size, nan, nan, nan, size, block.trials["unit"].n_unique(), method)
+    chance = Estimates.single(sum(by_chance) / size, nan, nan, nan, size, trials["unit"].n_unique(), method)
     table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -26,7 +26,7 @@ MAX_TEXT = 10**6
 MOST_TERMS, MAX_BYTES = 1_000, 2**20
 """Most terms of a list, and largest file of terms."""
 GENDERS = ("male", "female")
-BROKEN, NO_TEXT = "no valid JSON", "without a text"
+BROKEN, NO_TEXT = "no JSON object", "without a text"
 _ROWS = 8_192  # records that are held at once
 _SPOKEN = ("value", "content", "text")  # of a turn of a conversation: LLaVA's, then the usual ones of others
 _KEYS = ("name", "source", *GENDERS, "instances")
@@ -68,7 +68,7 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
         raise DataError(f"{path.name}: a corpus is a .jsonl or .txt (also as .gz), .json or .parquet file.")
     if kind != ".txt" and not column:
         raise DataError(f"{path.name} has columns: say which holds the text (--text COLUMN).")
-    name, _, key = column.partition(".")
+    name, _, key = ("" if kind == ".txt" else column).partition(".")
     try:
         for records in readers[kind](path, name):
             passed.records += len(records)

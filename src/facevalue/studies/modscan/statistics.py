@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor_from, only_values
 from facevalue.measures.estimates import Level
@@ -88,7 +89,8 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = BIAS_RESAMPLE
 
     Notes
     -----
-    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor.
+    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor. A share of one
+    pair or scene has the noise that it has in the floor, as it says nothing of how others would vary.
 
     Examples
     --------
@@ -160,6 +162,8 @@ class _Sizes:
             return cls(gap, none, none, furthest, units, people)
         noise = pair_covariance((chosen - share * choices) / total, weight, people)
         null = noise if only_values() else pair_covariance((chosen - even * choices) / total, weight, people)
+        is_alone = np.count_nonzero(choices, axis=0) < 2  # one unit does not vary: its noise is that of an even model
+        noise = noise + np.where(is_alone & is_alone[:, None], null, 0.0)
         return cls(gap, noise, null, furthest, units, people)
 
     @property
@@ -223,13 +227,13 @@ def _mean(sizes: Array) -> Array:
     return cell_means(np.where(is_known, sizes, 0.0).sum(), is_known.sum())
 
 
-def agreement_by_chance(first: Codes, second: Codes) -> float:
+def agreement_by_chance(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> float:
     """Share of trials on which two sets of answers would agree by chance; NaN without trials.
 
     Parameters
     ----------
     first, second:
-        Codes of what was chosen on the same trials, from 0; no answer is a code of its own.
+        What was chosen on the same trials; no answer is a choice of its own.
 
     Returns
     -------
@@ -237,13 +241,13 @@ def agreement_by_chance(first: Codes, second: Codes) -> float:
 
     Examples
     --------
-    >>> agreement_by_chance(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]))
+    >>> agreement_by_chance(np.array(["a", "a", "b", "none"]), np.array(["a", "b", "b", "none"]))
     0.3125
     """
     if not first.size:
         return float("nan")
-    levels = int(max(first.max(), second.max())) + 1
-    shares = [np.bincount(codes, minlength=levels) / codes.size for codes in (first, second)]
+    levels, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    shares = [np.bincount(of_one, minlength=levels.size) / first.size for of_one in np.split(codes, 2)]
     return float((shares[0] * shares[1]).sum())
 
 
