@@ -269,3 +269,12 @@ def test_the_interval_of_a_score_holds_it_where_nothing_is_planted_and_where_muc
         assert held >= 0.9 * 120  # 2.7 standard errors of 120 below .95, and 1 where much is taken for chance
         if truth == 0:
             assert low <= 12
+
+
+def test_a_score_says_which_instances_were_not_asked(tmp_path: Path) -> None:
+    study = build(attribute=["gender"], modality=["vision"], faces=4, instances=["nurse", "pilot", "chef"])
+    answers = answered(study, lambda row: says("female", row))
+    found = study.analyse({"m": iter([answers.filter(pl.col("instance").cast(pl.String) != "pilot")])})
+    score = one(found, "bias_score", **SEEN)
+    assert score["detail"].endswith("without pilot, of which there is no valid answer")
+    assert score["n"] == answers.height * 2 / 3

@@ -1,6 +1,6 @@
 """Aggregation of answers: by trial, with what each trial is about, and sums of these by pair or scene."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +56,8 @@ ABOUT = ("modality", "attribute", "scenario_kind")
 """Columns that say of which part of the study an answer is."""
 SHOWN = tuple(f"group_{number}" for number in range(1, len(WEIGHTS) + 1))
 """Columns of the groups of a trial's options in the order shown, null where it has fewer."""
+Part = tuple[str, ...]
+"""Modality, attribute and kind of scenario."""
 NOT_ASKED, UNANSWERED, CHOSE_FIRST = 0, 1, 2
 """Codes of first replies: to a trial that was not asked, without a valid answer, and for the first option; 3 and on
 chose another."""
@@ -84,12 +86,15 @@ class TrialAnswers:
                 reasons.add(labelled.drop_nulls("reason").with_columns(lost=1.0))
         self.trials, self.reasons = trials.frame(), reasons.frame()
 
-    def blocks(self) -> dict[tuple[str, ...], "AskedBlock"]:
-        """The parts of the study that were asked, by modality, attribute and kind of scenario."""
+    def blocks(self, declared: Mapping[Part, Collection[str]] | None = None) -> dict[Part, "AskedBlock"]:
+        """The parts of the study that were asked; `declared`: instances that each is about, by default those asked."""
         trials, reasons = (
             {} if table.is_empty() else table.partition_by(ABOUT, as_dict=True) for table in (self.trials, self.reasons)
         )
-        return {key: AskedBlock(rows, reasons.get(key, self.reasons.clear())) for key, rows in trials.items()}
+        return {
+            key: AskedBlock(rows, reasons.get(key, self.reasons.clear()), (declared or {}).get(key, ()))
+            for key, rows in trials.items()
+        }
 
 
 def _label(rows: pl.DataFrame) -> pl.DataFrame:
@@ -120,9 +125,11 @@ class AskedBlock:
     ----------
     trials, reasons:
         Rows of `TrialAnswers`.
+    declared:
+        Instances that the part is about, some of which may not have been asked.
     """
 
-    def __init__(self, trials: pl.DataFrame, reasons: pl.DataFrame) -> None:
+    def __init__(self, trials: pl.DataFrame, reasons: pl.DataFrame, declared: Collection[str] = ()) -> None:
         self.labels = {name: str(trials[name][0]) for name in ABOUT}
         """Labels of its estimates: modality, attribute and kind of scenario."""
         self.options = sum(trials[name].null_count() < trials.height for name in SHOWN)
@@ -131,9 +138,9 @@ class AskedBlock:
         listed = [name for name in GROUPS.get(self.labels["attribute"], ()) if name in present]
         self.groups = (*listed, *sorted(present.difference(listed)))
         """Groups that could be chosen, in their order."""
-        asked_about = set(trials["instance"].unique())
-        self.instances = [i.name for i in instances() if i.name in asked_about]
-        """Instances that are asked about, in their order."""
+        about = {*trials["instance"].unique(), *declared}
+        self.instances = [i.name for i in instances() if i.name in about]
+        """Instances that it is about, in their order."""
         people = pl.Enum(pl.concat([trials[name].rename("") for name in PEOPLE_KEYS[1:]]).unique().sort())
         self._group = pl.Enum([*self.groups, NO_ANSWER])
         levels = dict.fromkeys(PEOPLE_KEYS[1:], people)

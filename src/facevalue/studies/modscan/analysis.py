@@ -1,6 +1,6 @@
 """Analysis: every measure of ModSCAN, of sums of the answers to each block."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -20,7 +20,7 @@ from facevalue.statistics.levels import Mean
 from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
 from facevalue.studies.modscan import measures as m
-from facevalue.studies.modscan.aggregate import NO_ANSWER, AskedBlock, TrialAnswers, real_shares
+from facevalue.studies.modscan.aggregate import NO_ANSWER, AskedBlock, Part, TrialAnswers, real_shares
 from facevalue.studies.modscan.settings import GENDERS, VISION
 from facevalue.studies.modscan.statistics import (
     GroupChoices,
@@ -84,9 +84,15 @@ def block_scores(block: AskedBlock, sums: Mapping[str, Sums]) -> list[SumScores]
     ]  # fmt: skip
 
 
-def estimates(answers: Mapping[str, Iterator[pl.DataFrame]], real_world: str = "") -> pl.DataFrame:
-    """Estimate everything, from the answers of each model in chunks."""
-    blocks = {model: TrialAnswers(chunks).blocks() for model, chunks in answers.items()}
+def estimates(
+    answers: Mapping[str, Iterator[pl.DataFrame]], real_world: str = "",
+    declared: Mapping[Part, Collection[str]] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Estimate everything, from the answers of each model in chunks.
+
+    `real_world`: the file of real shares, if any. `declared`: the instances that each part of the study is about.
+    """
+    blocks = {model: TrialAnswers(chunks).blocks(declared) for model, chunks in answers.items()}
     real = real_shares(real_world) if real_world else {}
     tables = {model: EstimateTable(STUDY, model, m.LABELS) for model in blocks}
     for key in dict.fromkeys(key for of_model in blocks.values() for key in of_model):

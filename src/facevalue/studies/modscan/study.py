@@ -211,7 +211,13 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         ),
         sample=placed.sample,
         answer=partial(parsing.answer, style=chosen.style),
-        analyse=partial(_ANALYSIS.estimates, real_world=str(options["real_world"])),
+        analyse=partial(
+            _ANALYSIS.estimates,
+            real_world=str(options["real_world"]),
+            declared={
+                tuple(block.constants.values()): set(block.choices()["instance"]) for block in placed.design.blocks
+            },
+        ),
         page=partial(Later(__package__, "page").page_about, pictures.scenes, checked=bool(options.get(EXCLUDE))),
         reading=Reading(
             unread="" if chosen.style == "auto" else f"Does the model answer in the style {chosen.style}? See --style.",
