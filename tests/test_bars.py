@@ -208,21 +208,21 @@ def measure_names() -> float:
 
 
 LIMITS: dict[Callable[[], float], float] = {
-    vague_bindings: 1.92,
-    bare_functions: 1.26,
-    one_word_functions: 54.05,
+    vague_bindings: 1.82,
+    bare_functions: 0.96,
+    one_word_functions: 53.99,
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 562,
-    all_lines: 146_550,
-    largest_folder: 42,
+    all_lines: 146_258,
+    largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
-    all_classes: 1199,
+    all_classes: 1193,
     shared_class_names: 7,
-    all_records: 817,
-    record_fields: 4672,
-    helpers_used_once: 1680,
+    all_records: 809,
+    record_fields: 4649,
+    helpers_used_once: 1667,
     interval_kinds: 12,
     measure_names: 90,
 }

@@ -92,7 +92,9 @@ def test_a_calibration_has_its_rival(runs: list[fv.Run], read: Reader) -> None:
 
 
 def test_files_that_name_none_are_told_the_nearest(read: Reader, known: None) -> None:
-    with pytest.raises(FaceValueError, match=r"Unknown statistic 'directon'\. Did you mean 'correlation' or 'direction'"):
+    with pytest.raises(
+        FaceValueError, match=r"Unknown statistic 'directon'\. Did you mean 'correlation' or 'direction'"
+    ):
         read(STUDY.replace('"direction"', '"directon"'))
     with pytest.raises(FaceValueError, match="A direction has no 'size': only a shift has"):
         read(STUDY.replace("margin = 0.4", "size = true"))

@@ -9,7 +9,7 @@ import polars as pl
 
 from facevalue.errors import DataError, RunError
 from facevalue.measures.caveats import counted_caveats
-from facevalue.measures.definitions import SHARES
+from facevalue.measures.definitions import SHARES, change_of
 from facevalue.measures.verdicts import Verdict
 from facevalue.runs.joined_runs import by_model
 from facevalue.runs.stored_run import ReplyTally, StoredRun
@@ -117,7 +117,8 @@ def answer(agreement: "RunAgreement", names: tuple[str, str]) -> str:
     for row in agreement.overall.filter(pl.col("statistic") == "max_absolute_delta").iter_rows(named=True):
         measure = agreement.measure_of(row)
         largest = max(row["high"] or 0.0, limits.get(measure.title, (0.0, ""))[0])
-        limits[measure.title] = largest, _size(largest, measure, digits_of(agreement, row))
+        if largest < change_of(measure).limits[1]:  # else it excludes nothing
+            limits[measure.title] = largest, _size(largest, measure, digits_of(agreement, row))
     if agreement.several and limits:
         texts = "; ".join(f"{name} by {text}" for name, (_, text) in limits.items())
         sentence += f" None of each score differs by more than (95%): {texts}."
