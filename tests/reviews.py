@@ -21,7 +21,7 @@ def _write_noted_page(packet: Packet, rater: str, path: Path) -> None:
     write_page(packet, rater, path)
 
 
-packets.write_page = _write_noted_page
+vars(packets)["write_page"] = _write_noted_page
 
 
 def packet_of(run: Path) -> Packet:
