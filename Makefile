@@ -17,7 +17,7 @@ install = { test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(or $(2
 	|| $(or $(2),$(BIN))/python -m pip install -qq --disable-pip-version-check $(1)
 
 ENGINE_TESTS := tests/models/hf tests/models/reference tests/generators/test_diffusers.py tests/inspection/test_identity.py \
-	tests/inspection/test_model_aids.py tests/cli/test_local.py tests/cli/test_scenes.py tests/cli/test_attention.py tests/test_package.py
+	tests/inspection/test_model_aids.py tests/cli/test_local.py tests/cli/test_attention.py tests/test_package.py
 GATED := stylisticbias --faces 12 --attributes eyewear,accessories,hair_color --exact --fashion-base portrait
 
 .DEFAULT_GOAL := help
