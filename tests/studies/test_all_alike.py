@@ -148,7 +148,7 @@ def test_whom_a_finding_is_beside_is_said_where_that_has_a_name(
 
 
 def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_path: Path) -> None:
-    (tmp_path / "scored.toml").write_text(SCORED)
+    (tmp_path / "scored.toml").write_text(SCORED.replace('people = "4"', 'people = "40"'))
     for number in (1, 2):
         fv.run(fv.study("scored.toml"), f"sim/strong@{number}", f"run{number}", progress=False)
     said = " ".join(facevalue("compare", "run1", "run2").out.split())
@@ -156,6 +156,15 @@ def test_units_of_differences_between_runs_are_words(facevalue: Command, tmp_pat
     assert re.fullmatch(
         r"Amount \(years\) by [\d.]+; Expected score of the answer \(able\) by [\d.]+ scale points", limits
     )
+
+
+def test_differences_of_few_people_exclude_nothing_and_do_not_say_so(facevalue: Command, tmp_path: Path) -> None:
+    (tmp_path / "scored.toml").write_text(SCORED)
+    for number in (1, 2):
+        fv.run(fv.study("scored.toml"), f"sim/strong@{number}", f"run{number}", progress=False)
+    said = facevalue("compare", "run1", "run2").out
+    assert "No difference between run2 and run1 was found in any of 4 cells." in said
+    assert "differs by more than" not in said
 
 
 @pytest.mark.parametrize("optional", [False, True])

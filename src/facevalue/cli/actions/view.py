@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from facevalue.cli.actions.results import open_all, unasked_of
+from facevalue.cli.command import Exit
 from facevalue.cli.output import Document, Output
 from facevalue.errors import DependencyError, SettingError
 from facevalue.places import folder_or_url
@@ -76,8 +77,10 @@ def view(
     lines = [*opened.waiting, viewer.address, "Ctrl-C ends it."]
 
     def serve() -> None:
-        with suppress(KeyboardInterrupt):
+        try:
             viewer.serve(browser=not no_browser)
+        except KeyboardInterrupt:  # which is how it ends, and no error
+            sys.exit(Exit.INTERRUPTED)
 
     return Output(document, lines, then=serve)
 
