@@ -238,10 +238,9 @@ def unit_shares(
     ends_of_units = lowest[short], highest[short]
     worst, _, _ = unit_variance(*_rows(short, cell, unit, stratum, inner), cells, requests[short], *ends_of_units)
     low, high = (mean_share(cell, cells, requests, end, inner) for end in (lowest, highest))
-    requested = np.bincount(cell, requests, cells)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(np.where(np.isfinite(worst), np.fmax(variance, worst), np.nan))
-        bounds = Bounds(value, low, high, 1 - total / requested, error)
+        bounds = Bounds(value, low, high, 1 - total / np.bincount(cell, requests, cells), error)
     return replace(shares, bounds=bounds)
 
 
@@ -276,23 +275,7 @@ def unit_variance(
     >>> variance.round(3).tolist(), df.round(2).tolist(), units.tolist()
     ([0.034], [1.0], [4])
     """
-    order = _order((cell, stratum, unit, inner), n, *sums)  # sums are the same in any order of the rows
-    cell, unit, stratum, inner = (code[order] for code in (cell, unit, stratum, inner))
-    n = n[order]
-    level, first = groups(cell, inner)
-    owner = cell[first]
-    levels = np.bincount(owner, minlength=cells)
-    weight = 1 / (np.bincount(level, n)[level] * levels[cell])
-    row, first = groups(cell, stratum, unit)
-    w, added = np.bincount(row, n * weight), [np.bincount(row, s[order] * weight) for s in sums]
-    layer = level[first]
-    if stratum.any() or inner.any():
-        spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
-        cell, stratum, inner = cell[first], stratum[first], inner[first]
-        coarse, alone = (_has_lonely(cell, cells, *codes) for codes in ((stratum,), (stratum, inner)))
-        alone |= np.bincount(cell, spans, cells) > 0
-        layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
-        owner = cell[first]
+    layer, owner, w, added = _sum_units(cell, unit, stratum, inner, cells, n, sums)
     size = owner.size
     units, w1, w2, w4 = (np.bincount(layer, x, size) for x in (None, w, w**2, (w * w) ** 2))
     variances = []
@@ -305,11 +288,32 @@ def unit_variance(
         df = np.bincount(owner, w2, cells) ** 2 / np.bincount(owner, w2**2 / (w2**2 / w4 - 1), cells)
     clusters = np.bincount(owner, units, cells).astype(np.int64)
     has_variance = (clusters > 0) & (np.bincount(owner, units < 2, cells) == 0)
-    return (
-        np.where(has_variance, np.max(variances, axis=0), np.nan),
-        np.where(has_variance, np.fmax(df, 1.0), 1.0),
-        clusters,
-    )
+    variance = np.where(has_variance, np.max(variances, axis=0), np.nan)
+    return variance, np.where(has_variance, np.fmax(df, 1.0), 1.0), clusters
+
+
+def _sum_units(
+    cell: Codes, unit: Codes, stratum: Codes, inner: Codes, cells: int, n: Array, sums: Sequence[Array]
+) -> tuple[Codes, Codes, Array, list[Array]]:
+    """Layer of each unit, cell of each layer, weight of each unit, and the units' weighted sums."""
+    order = _order((cell, stratum, unit, inner), n, *sums)  # sums are the same in any order of the rows
+    cell, unit, stratum, inner = (code[order] for code in (cell, unit, stratum, inner))
+    n = n[order]
+    level, first = groups(cell, inner)
+    owner = cell[first]
+    weight = 1 / (np.bincount(level, n)[level] * np.bincount(owner, minlength=cells)[cell])
+    row, first = groups(cell, stratum, unit)
+    w, *added = (np.bincount(row, x * weight).astype(np.float64) for x in (n, *(s[order] for s in sums)))
+    layer = level[first]
+    if stratum.any() or inner.any():
+        spans = np.bincount(row, (np.diff(inner, prepend=-2) != 0) | (np.diff(row, prepend=-1) != 0)) > 1
+        cell, stratum, inner = cell[first], stratum[first], inner[first]
+        blocks = (groups(cell, *codes)[0] for codes in ((stratum,), (stratum, inner)))
+        coarse, alone = (np.bincount(cell, np.bincount(block)[block] < 2, cells) > 0 for block in blocks)
+        alone |= np.bincount(cell, spans, cells) > 0
+        layer, first = groups(cell, np.where(coarse[cell], 0, stratum), np.where(alone[cell], 0, inner))
+        owner = cell[first]
+    return layer, owner, w, added
 
 
 def _rows(
@@ -366,9 +370,3 @@ def groups(*codes: Codes) -> tuple[Codes, Codes]:
     first = np.full(int(joint.max()) + 1, -1)
     first[joint[::-1]] = np.arange(joint.size)[::-1]
     return (np.cumsum(first >= 0) - 1)[joint], first[first >= 0]
-
-
-def _has_lonely(cell: Codes, cells: int, *codes: Codes) -> npt.NDArray[np.bool_]:
-    """Return whether each cell has a group of one row."""
-    group, _ = groups(cell, *codes)
-    return np.bincount(cell, np.bincount(group)[group] < 2, cells) > 0

@@ -87,7 +87,7 @@ _READ_AHEAD, _TOGETHER = 2**26, 4
 """Bytes of responses that are read together, and chunks at most, where there are several."""
 SAID = "said"
 """Column of `answers` that holds what was said after thinking, as studies leave the text itself out."""
-ROWS = 150_000
+ROWS = 100_000
 """Responses understood at a time, which bounds memory at a few hundred MB."""
 
 

@@ -262,8 +262,7 @@ def _add_shares(
     row, first = groups(*(level_codes(cells[name]) for name in by), unit)
     columns = ("replies", *(column for _, column in reasons))
     numbers = {name: np.bincount(row, cells[name]).astype(np.float64) for name in columns}
-    labels = {name: code_levels(cells[name][first]) for name in by}
-    sums = Sums(numbers, {"unit": unit[first]}, labels, unit_names)
+    sums = Sums(numbers, {"unit": unit[first]}, {name: code_levels(cells[name][first]) for name in by}, unit_names)
     scores = [
         SumScores(_SHARE, sums, MISSING_MEASURES, s=column, n="replies", labels={"reason": reason})
         for reason, column in reasons
