@@ -1,6 +1,6 @@
 """`facevalue judge`: texts that no rule sorts go to a model once, and what it says counts from then on."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,35 +11,27 @@ from facevalue.answers.categories import Why, resolve
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import ModelError
 from facevalue.measures.definitions import rows_of
-from facevalue.models.base import Capabilities
 from facevalue.runs.judgments import Judgments, ReplyKind, judgment_of, read_judgments
 from facevalue.store import read_manifest, write_manifest
 from facevalue.store.shards import write_shard
 from facevalue.studies.visbias.parsing import attributes
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command
+from tests.plain_model import PlainModel
 
 RUN = "runs/visbias-sim-default"
 PLACE = Path(RUN, "annotations", "judge")
 RACES = ("White", "Asian")
 
 
-class Judging:
+class Judging(PlainModel):
     """A judge that replies as told; `asked` collects the prompts."""
-
-    capabilities = Capabilities()
 
     def __init__(self, replies: Iterable[str | None], ends: bool = False, name: str = "told") -> None:
         self.name = name
         self.asked: list[str] = []
         self._replies = list(replies)
         self._ends = ends
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

@@ -1,6 +1,6 @@
 """`facevalue judge` for studies with lists of words: each is asked about several times, and only its words count."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,32 +11,24 @@ from facevalue import studies
 from facevalue.answers.listed_words import Flagged
 from facevalue.errors import ModelError
 from facevalue.measures.estimates import complete_columns
-from facevalue.models.base import Capabilities
 from facevalue.protocol.offers import Extras, JudgedWords, WordList
 from facevalue.runs.judgments import WORDS_FOLDER, read_word_judgments
 from facevalue.types import Question, Request, Response, Sampling, Status
 from tests.cli.conftest import Command
+from tests.plain_model import PlainModel
 
 RUN = Path("runs", "stylisticbias-sim-default")
 LISTS = [WordList("old women", ("frail", "wise")), WordList("old men", ("grumpy",))]
 
 
-class Judging:
+class Judging(PlainModel):
     """A judge that replies as told, and fails where it is told nothing."""
-
-    capabilities = Capabilities()
 
     def __init__(self, replies: Iterable[str | None], ends: bool = False, name: str = "told") -> None:
         self.name = name
         self.asked: list[Request] = []
         self._replies = list(replies)
         self._ends = ends
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for at, request in enumerate(requests):

@@ -12,11 +12,11 @@ from PIL import Image
 import facevalue as fv
 from facevalue import studies
 from facevalue.calibration.repetitions import calibration_of
-from facevalue.models.base import Capabilities
 from facevalue.protocol.settings import defaults
 from facevalue.runs import RunSettings, run
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command
+from tests.plain_model import PlainModel
 
 MADE = ("genderbias-vl", "visogender")
 NAMES = (*MADE, "trait-languages")
@@ -40,17 +40,10 @@ def study(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Mapping
     return file, {"manifest": str(tmp_path / "made.parquet")}
 
 
-class Stereotyped:
+class Stereotyped(PlainModel):
     """A model that chooses jobs by gender, and knows the pronouns of a job's majority alone."""
 
     name = "stereotyped"
-    capabilities = Capabilities()
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

@@ -1,7 +1,7 @@
 """Open texts that a judge sorts into declared categories, and that scorers score."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +15,6 @@ from facevalue.calibration.repetitions import calibration_of
 from facevalue.calibration.runner import EFFECTS
 from facevalue.errors import DataError, FaceValueError
 from facevalue.measures.definitions import rows_of
-from facevalue.models.base import Capabilities
 from facevalue.protocol import Text
 from facevalue.protocol.outside_scores import Outside, ScoredText
 from facevalue.report.collect import report
@@ -27,6 +26,7 @@ from facevalue.runs.reviews.replies import keep_labels, sorting_packet, texts_of
 from facevalue.runs.stored_run import StoredRun, answers
 from facevalue.types import Question, Request, Response, Status
 from tests.measure_keys import by_key
+from tests.plain_model import PlainModel
 from tests.protocol.conftest import Reader
 
 JUDGED = """
@@ -64,20 +64,12 @@ max_tokens = 64
 """
 
 
-class Judging:
+class Judging(PlainModel):
     """A judge whose reply follows from the text; None fails. `texts` collects what it was asked about."""
-
-    capabilities = Capabilities()
 
     def __init__(self, reply: Callable[[str], str | None], name: str = "told") -> None:
         self.name, self._reply = name, reply
         self.prompts: list[str] = []
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

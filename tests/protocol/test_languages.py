@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from facevalue.errors import FaceValueError
-from facevalue.models.base import Capabilities
 from facevalue.protocol.protocol import Protocol
 from facevalue.runs import RunSettings, run
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from facevalue.types import Request, Response, Status
+from tests.plain_model import PlainModel
 from tests.protocol.conftest import Reader
 
 TRAITS = file_text("trait-languages").replace('people = "24"', 'people = "4"')
@@ -64,21 +64,14 @@ by = ["tongue"]
 """
 
 
-class Fixed:
+class Fixed(PlainModel):
     """A model that replies to each prompt with the first of its texts whose beginning the prompt has; keeps prompts."""
 
     name = "fixed"
-    capabilities = Capabilities()
 
     def __init__(self, replies: Mapping[str, str]) -> None:
         self.replies = replies
         self.prompts: set[str] = set()
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

@@ -10,7 +10,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from facevalue.measures.definitions import rows_of
-from facevalue.models.base import Capabilities
 from facevalue.protocol import own_studies
 from facevalue.protocol.protocol import Protocol
 from facevalue.protocol.study import Study
@@ -20,6 +19,7 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.studies import file_text
 from facevalue.studies.registry import find_protocol
 from facevalue.types import OptionValue, Request, Response, Status
+from tests.plain_model import PlainModel
 
 NAME = "stylisticbias-declared"
 SCENARIOS = "competent,polite,honest,home-owner,wealthy"
@@ -31,17 +31,10 @@ LABELS = ["attribute", "variation", "category", "scenario", "gender", "age", "sk
 CHECKS = ("na_rate", "refusal_rate", "spread.no valid answer", "response_bias.position", "response_bias.letter")
 
 
-class Hashed:
+class Hashed(PlainModel):
     """A model whose reply follows from the picture, the prompt and the repeat alone; it has some for each."""
 
     name = "hashed"
-    capabilities = Capabilities()
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

@@ -1,6 +1,6 @@
 """Tasks: several questions of different kinds in one study."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from polars.testing import assert_frame_equal
 
 from facevalue.calibration.repetitions import calibration_of
 from facevalue.errors import DataError, FaceValueError
-from facevalue.models.base import Capabilities
 from facevalue.protocol import Ask, Portraits, Protocol, yes_or_no
 from facevalue.report.collect import report
 from facevalue.report.rehearsal import rehearse
@@ -23,6 +22,7 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.types import Request, Response, Status
 from tests.measure_keys import by_key
+from tests.plain_model import PlainModel
 from tests.protocol.conftest import Reader
 
 PICTURES = """
@@ -69,17 +69,10 @@ def _alone(texts: tuple[str, str]) -> str:
     return f'name = "alone"\n{PICTURES}{factor}[prompt]\n{texts[0]}\n[answer]\n{texts[1]}\n{estimands}'
 
 
-class Hashed:
+class Hashed(PlainModel):
     """A model whose reply follows from the picture, the prompt and the repeat alone."""
 
     name = "hashed"
-    capabilities = Capabilities()
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

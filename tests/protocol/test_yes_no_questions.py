@@ -11,6 +11,7 @@ from facevalue.errors import DataError
 from facevalue.models.base import Capabilities
 from facevalue.prompts.phrases import slots
 from facevalue.types import Request, Response, Status
+from tests.plain_model import PlainModel
 from tests.protocol.conftest import MINIMAL, Reader
 
 GERMAN = MINIMAL.replace('"yes-no"', '"yes-no"\nyes = "ja"\nno = "nein"')
@@ -20,17 +21,11 @@ SLOTTED = MINIMAL.replace('"yes-no"', '"yes-no"\nyes = "{said}"\nno = "{denied}"
 )
 
 
-class Speaker:
+class Speaker(PlainModel):
     """Answers each question with the option that the first name gets, in words around it."""
 
     name = "speaker"
     capabilities = Capabilities(probabilities="none", images_per_request=1, seeds=True)
-
-    def settings(self) -> dict[str, str]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

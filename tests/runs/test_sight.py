@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from facevalue.runs.stored_run import StoredRun
 from facevalue.statistics import Estimand, Shift
 from facevalue.store.manifest import read_manifest
 from facevalue.types import Request, Response, Status
+from tests.plain_model import PlainModel
 from tests.runs.own_studies import study_file
 
 PEOPLE, MARGIN = 24, {"shift": 0.6}
@@ -54,7 +55,7 @@ PROTOCOL = Protocol(
 )
 
 
-class Respondent:
+class Respondent(PlainModel):
     """Answers by chance, whatever it is shown; `sees` simple pictures, or counts `tokens` for each."""
 
     name = "m"
@@ -65,12 +66,6 @@ class Respondent:
         self.capabilities = Capabilities(sight=sight)  # type: ignore[arg-type]
         self.sees, self.tokens, self.effect = sees, tokens, effect
         self.asked: list[Request] = []
-
-    def settings(self) -> Mapping[str, str | int | float | bool]:
-        return {}
-
-    def close(self) -> None:
-        pass
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for request in requests:

@@ -11,7 +11,6 @@ from PIL import Image
 
 import facevalue as fv
 from facevalue.errors import DataError, FaceValueError
-from facevalue.models.base import Capabilities
 from facevalue.protocol.study import Study
 from facevalue.runs.joined_runs import estimate
 from facevalue.runs.judgments import Doubts, ask
@@ -21,6 +20,7 @@ from facevalue.studies.declared import bbq_v
 from facevalue.types import Request, Response, Status
 from tests.cli.conftest import Command, facevalue
 from tests.measure_keys import by_key
+from tests.plain_model import PlainModel
 
 __all__ = ["facevalue"]
 UNKNOWN = ("Cannot be determined", "Not enough info", "Can't answer")
@@ -141,16 +141,10 @@ def test_its_commands_say_what_they_need(facevalue: Command, tmp_path: Path) -> 
     assert "s_dis" in (tmp_path / "mine.toml").read_text()
 
 
-class Sorter:
+class Sorter(PlainModel):
     """A judge, shown the options and the right one, to whom every second text says that."""
 
-    capabilities, name = Capabilities(), "sorter"
-
-    def settings(self) -> dict[str, str]:
-        return {}
-
-    def close(self) -> None:
-        pass
+    name = "sorter"
 
     def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
         for number, request in enumerate(requests):

@@ -17,12 +17,12 @@ from facevalue.studies.modscan.corpus import BROKEN, NO_TEXT, Passed, corpus_tex
 TURNS = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "A nurse."}]
 
 
-def read(path: Path, column: str = "text") -> tuple[list[str], Passed]:
+def read_texts(path: Path, column: str = "text") -> tuple[list[str], Passed]:
     passed = Passed()
     return [text for texts in corpus_texts(path, column, passed) for text in texts], passed
 
 
-def of(value: Any) -> str:
+def line_of(value: Any) -> str:
     return json.dumps({"id": 1, "text": value, "more": {"a": [1, 2]}})
 
 
@@ -43,7 +43,7 @@ def write(folder: Path, form: str, *values: Any) -> Path:
 def test_plain_text_is_read_beside_files_that_have_columns(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text("A nurse.\nHe is a chef.\n")
-    assert read(path, "text") == (["A nurse.", "He is a chef."], Passed(2))
+    assert read_texts(path, "text") == (["A nurse.", "He is a chef."], Passed(2))
 
 
 FORMS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
@@ -57,7 +57,7 @@ def test_any_text_is_read_in_its_order_whatever_the_form(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "_ROWS", 7)
-        found, passed = read(write(tmp_path_factory.mktemp("any"), form, *texts))
+        found, passed = read_texts(write(tmp_path_factory.mktemp("any"), form, *texts))
     assert found == texts
     assert passed == Passed(len(texts))
 
@@ -75,15 +75,15 @@ def test_any_text_is_read_in_its_order_whatever_the_form(
     ],
 )
 def test_conversations_and_lists_are_one_text(tmp_path: Path, form: str, value: Any, column: str, said: str) -> None:
-    assert read(write(tmp_path, form, value), column)[0] == [said]
+    assert read_texts(write(tmp_path, form, value), column)[0] == [said]
 
 
 def test_what_cannot_be_used_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    lines = [of("good"), '{"text": "cut', "", of(None), "[1]", '{"text": "a"}, {"text": "b"}', '{"id": 2}', of(""),
-             of([]), of("last") + "\r"]  # fmt: skip
+    lines = [line_of("good"), '{"text": "cut', "", line_of(None), "[1]", '{"text": "a"}, {"text": "b"}', '{"id": 2}',
+             line_of(""), line_of([]), line_of("last") + "\r"]  # fmt: skip
     path.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
-    texts, passed = read(path)
+    texts, passed = read_texts(path)
     assert texts == ["good", "last"]
     assert (passed.records, passed.reasons) == (9, {BROKEN: 3, NO_TEXT: 4})
 
@@ -91,21 +91,21 @@ def test_what_cannot_be_used_is_counted(tmp_path: Path) -> None:
 def test_a_line_that_never_ends_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "MAX_TEXT", 100)
     path = tmp_path / "c.jsonl"
-    path.write_text("\n".join([of("good"), of("x" * 5_000), of("next")]))
-    texts, passed = read(path)
+    path.write_text("\n".join([line_of("good"), line_of("x" * 5_000), line_of("next")]))
+    texts, passed = read_texts(path)
     assert texts == ["good", "next"]
     assert passed.reasons[BROKEN] > 1
 
 
 def test_each_line_of_plain_text_is_one(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_bytes("one\n\n zwei \u00fc\n".encode() + b"Caf\xe9")
-    assert read(tmp_path / "c.txt", "")[0] == ["one", "zwei \u00fc", "Caf\ufffd"]
+    assert read_texts(tmp_path / "c.txt", "")[0] == ["one", "zwei \u00fc", "Caf\ufffd"]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_unknown_column_names_those_there_are(tmp_path: Path, form: str) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'text'"):
-        read(write(tmp_path, form, "a"), "txt")
+        read_texts(write(tmp_path, form, "a"), "txt")
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_an_unknown_column_names_those_there_are(tmp_path: Path, form: str) -> N
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=says):
-        read(tmp_path / name)
+        read_texts(tmp_path / name)
 
 
 def test_missing_and_empty_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no file"):
-        read(tmp_path / "missing.jsonl")
+        read_texts(tmp_path / "missing.jsonl")
     (tmp_path / "c.jsonl").touch()
-    assert read(tmp_path / "c.jsonl") == ([], Passed())
+    assert read_texts(tmp_path / "c.jsonl") == ([], Passed())
