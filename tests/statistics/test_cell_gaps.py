@@ -204,8 +204,8 @@ def test_sizes_are_rarely_found_by_chance_and_intervals_hold_the_true_size(
     def audit(true: float, seed: int) -> tuple[bool, bool]:
         gaps = np.where(np.arange(10) % 2, true, -true)
         drawn = units(gaps, 8, rng) if design == "units of one cell" else shared(gaps, 10, slope, rng)
-        value = leave_out_units(*drawn[:2], size.of_totals)
-        found = judge_size(value, *deal_levels(*drawn, size.of_totals, seed))
+        value = leave_out_units(*drawn[:2], size.size_of_totals)
+        found = judge_size(value, *deal_levels(*drawn, size.size_of_totals, seed))
         return bool(found.floor.p[0] < 0.05), bool(found.low[0] <= true <= found.high[0])  # type: ignore[union-attr]
 
     nothing = np.array([audit(0.0, seed) for seed in range(repetitions)])

@@ -24,7 +24,7 @@ BY_UNITS = name_method(IntervalKind.JACKKNIFE, "over clusters")
 _WIDEST = name_method(
     IntervalKind.DELTA, "Fisher's z, over cells or over clusters, whichever is wider; as the permutation test says"
 )
-OfTotals = Callable[[Array, Array], Array]
+TotalsStatistic = Callable[[Array, Array], Array]
 """From totals of sums and counts, shape (..., levels, cells), to one number, shape (...)."""
 
 
@@ -34,24 +34,26 @@ def cell_values(sums: Array, counts: Array) -> Array:
     return means[..., 1, :] - means[..., 0, :] if means.shape[-2] > 1 else means[..., 0, :]
 
 
-def leave_out_units(sums: Array, counts: Array, statistic: OfTotals) -> Estimates:
+def leave_out_units(sums: Array, counts: Array, statistic: TotalsStatistic) -> Estimates:
     """One number with its standard error by the jackknife, and interval; `sums`, `counts`: (units, levels, cells)."""
     flat_sums, flat_counts = (of_units.reshape(len(sums), -1) for of_units in (sums, counts))
 
-    def of_totals(sums_of: Array, counts_of: Array) -> Array:
+    def statistic_of_rows(sums_of: Array, counts_of: Array) -> Array:
         shape = (*sums_of.shape[:-1], *sums.shape[1:])
         return statistic(sums_of.reshape(shape), counts_of.reshape(shape))[..., None]
 
-    value, low, high, se = jackknife_interval(flat_sums, flat_counts, of_totals)
+    value, low, high, se = jackknife_interval(flat_sums, flat_counts, statistic_of_rows)
     n, clusters = counts.max(axis=1).sum(), (counts > 0).any(axis=(1, 2)).sum()
-    terms = terms_of(flat_sums, flat_counts, of_totals, estimates=1)
+    terms = terms_of(flat_sums, flat_counts, statistic_of_rows, estimates=1)
     return Estimates(
         value, low, high, np.array([n], dtype=np.int64), np.array([clusters]), np.array([BY_UNITS], dtype=object), se,
         terms=terms,
     )  # fmt: skip
 
 
-def deal_levels(sums: Array, counts: Array, strata: Codes, statistic: OfTotals, seed: int) -> tuple[Array, float]:
+def deal_levels(
+    sums: Array, counts: Array, strata: Codes, statistic: TotalsStatistic, seed: int
+) -> tuple[Array, float]:
     """Values where levels are dealt out anew, shape (shuffles, 1), and the smallest p that there can be.
 
     Units with both levels swap them or not, in all cells at once; those with one have their levels dealt out among
@@ -101,9 +103,9 @@ def correlate_cells(sums: Array, counts: Array, numbers: Array, seed: int) -> Es
 
     Examples
     --------
-    >>> told, number = np.array([[[0.1, 0.2, 0.2, 0.5, 0.6]], [[0.0, 0.3, 0.4, 0.3, 0.7]]]), np.arange(5.0)
-    >>> found = correlate_cells(told, np.ones(told.shape), number, seed=0)
-    >>> f"{found.value[0]:.2f} [{found.low[0]:.2f}, {found.high[0]:.2f}], p = {found.p[0]:.3f}, {found.n[0]} cells"
+    >>> gaps, numbers = np.array([[[0.1, 0.2, 0.2, 0.5, 0.6]], [[0.0, 0.3, 0.4, 0.3, 0.7]]]), np.arange(5.0)
+    >>> r = correlate_cells(gaps, np.ones(gaps.shape), numbers, seed=0)
+    >>> f"{r.value[0]:.2f} [{r.low[0]:.2f}, {r.high[0]:.2f}], p = {r.p[0]:.3f}, {r.n[0]} cells"
     '0.97 [0.63, 1.00], p = 0.024, 5 cells'
     """
     values = cell_values(sums.sum(axis=0), counts.sum(axis=0))
@@ -155,6 +157,6 @@ def correlations(values: Array, x: Array, spread: float | None = None) -> Array:
         y, z = (
             np.where(seen, side - (np.where(seen, side, 0).sum(axis=-1) / size)[..., None], 0.0) for side in (values, x)
         )
-        of = np.sqrt((y**2).mean(axis=-1) * (z**2).mean(axis=-1)) if spread is None else spread
-        r = (y * z).mean(axis=-1) / of
+        scale = np.sqrt((y**2).mean(axis=-1) * (z**2).mean(axis=-1)) if spread is None else spread
+        r = (y * z).mean(axis=-1) / scale
     return np.asarray(np.clip(r, -_PERFECT, _PERFECT) if spread is None else r)

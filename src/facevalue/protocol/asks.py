@@ -368,13 +368,13 @@ class Ask:
 
     def shown(self, columns: Sequence[str]) -> list[str]:
         """Slots of prompts and options that are filled with a factor of the pictures."""
-        asked = {*self._prompt_slots, *self.option_columns}
+        question_slots = {*self._prompt_slots, *self.option_columns}
         for name in self.of_pictures:
             if name not in columns:
-                with error_place(self.where if name in asked else self.slot_places.get(name, "")):
-                    kind = "slot of the prompt" if name in asked else "slot of what a judge is shown"
+                with error_place(self.where if name in question_slots else self.slot_places.get(name, "")):
+                    kind = "slot of the prompt" if name in question_slots else "slot of what a judge is shown"
                     raise UnknownNameError(kind, name, {*self._texts, *columns})
-        return [name for name in self.of_pictures if name in asked]
+        return [name for name in self.of_pictures if name in question_slots]
 
     @property
     def named_factors(self) -> tuple[Factor, ...]:
@@ -389,10 +389,9 @@ class Ask:
             for name, texts in self.slots.items()
         }
         name = self._item_column if self.items else ""
-        of_options = {
-            slot: "" for slot in self._option_slots if slot not in (*self.slots, _LANGUAGE)
-        }  # perhaps of no item left
-        items = [{**item, **of_options, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
+        # After the item, whose first column names it; an item may lack the slots of its options
+        no_texts = {slot: "" for slot in self._option_slots if slot not in (*self.slots, _LANGUAGE)}
+        items = [{**item, **no_texts, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
         narrowed = replace(self, slots=slots, items=items, places=())
         if not isinstance(self.reply, Options) or _LANGUAGE not in self._texts:
             return narrowed

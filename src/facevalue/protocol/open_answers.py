@@ -300,7 +300,7 @@ class Text(WrittenReply):
             hits = lexicon.count(parsed, "text", lexicon.Lexicon("words of the study", "", "", self.words))
             for name in self.words:
                 out[name] = (hits[name] * PER / lengths["tokens"]).cast(pl.Float64).to_numpy()
-        out |= {name: column.to_numpy() for name, column in self.outside.read(parsed["text"], frame).items()}
+        out |= {name: column.to_numpy() for name, column in self.outside.score_texts(parsed["text"], frame).items()}
         answers = whole_answers(out, parsed["na"])
         return answers.with_columns(parsed["text"].alias(TEXT)) if self.outside else answers
 

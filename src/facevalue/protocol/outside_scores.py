@@ -151,7 +151,7 @@ class Outside:
             )  # fmt: skip
         return out
 
-    def read(self, texts: pl.Series, rows: pl.DataFrame) -> dict[str, pl.Series]:
+    def score_texts(self, texts: pl.Series, rows: pl.DataFrame) -> dict[str, pl.Series]:
         """Scores of texts, and why they lack one; null where there is no text.
 
         A score of a list is the mean of its entries that have one. `rows` has the columns for slots.
@@ -161,8 +161,8 @@ class Outside:
         >>> said = {"Hello!": "warm", "Go away.": "cold"}
         >>> tone = Outside((Sorting("tone", ("warm", "cold")),), judge=lambda _, text: said.get(text))
         >>> lists = pl.Series([["Hello!", "Hm."], None, ["Hello!", "Go away."]])
-        >>> read = tone.read(lists, pl.DataFrame())
-        >>> read["tone_warm"].to_list(), read["(unjudged_tone)"].to_list()
+        >>> scores = tone.score_texts(lists, pl.DataFrame())
+        >>> scores["tone_warm"].to_list(), scores["(unjudged_tone)"].to_list()
         ([1.0, None, 0.5], [0.5, None, 0.0])
         """
         of_lists = texts.dtype == pl.List(pl.String)

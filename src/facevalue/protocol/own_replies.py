@@ -81,14 +81,14 @@ def reply_of(table: TomlTable, slot: bool) -> Reply:
         with table.place_errors("kind"):
             raise UnknownNameError("kind of answer", kind, kinds)
     reply = kinds[kind](table, slot)
-    return _in_languages(table, reply) if isinstance(reply, Options) and "languages" in table else reply
+    return _add_languages(table, reply) if isinstance(reply, Options) and "languages" in table else reply
 
 
-_SPOKEN = ("language", "languages")
+_LANGUAGE_KEYS = ("language", "languages")
 """Keys of answers whose words differ by language."""
 
 
-def _in_languages(table: TomlTable, reply: Options) -> Options:
+def _add_languages(table: TomlTable, reply: Options) -> Options:
     """The kind of answer with the words of each language."""
     tables, languages = table.table("languages"), {}
     for name in tables:
@@ -108,7 +108,7 @@ def _in_languages(table: TomlTable, reply: Options) -> Options:
 
 
 def _choice(table: TomlTable, slot: bool) -> Reply:
-    table.check_keys("kind", "options", "favourable", "scores", "orderings", "letters", *_SPOKEN)
+    table.check_keys("kind", "options", "favourable", "scores", "orderings", "letters", *_LANGUAGE_KEYS)
     options = table.texts("options")
     twice = [name for name, text in options.items() if list(options.values()).count(text) > 1]
     if twice:
@@ -139,7 +139,7 @@ def _read_option_values(table: TomlTable) -> dict[str, float | None]:
 
 
 def _yes_no(table: TomlTable, slot: bool) -> Reply:
-    table.check_keys("kind", "favourable", "orderings", "yes", "no", *_SPOKEN)
+    table.check_keys("kind", "favourable", "orderings", "yes", "no", *_LANGUAGE_KEYS)
     words = table.text("yes", "Yes"), table.text("no", "No")
     with table.place_errors("yes" if "yes" in table else "no"):
         YesNoWords(*words)
@@ -149,7 +149,7 @@ def _yes_no(table: TomlTable, slot: bool) -> Reply:
 
 
 def _rating(table: TomlTable, _slot: bool) -> Reply:
-    table.check_keys("kind", "low", "high", *_SPOKEN)
+    table.check_keys("kind", "low", "high", *_LANGUAGE_KEYS)
     return rating(table.whole_number("low", 1), table.whole_number("high", 5))
 
 

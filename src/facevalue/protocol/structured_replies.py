@@ -248,7 +248,7 @@ class NamedList(WrittenReply):
         if not self.outside:
             return whole_answers(scores, na).with_columns(texts)
         entries_of = texts.str.split(lists.SEPARATOR).alias(ENTRIES)
-        scores |= {name: values.to_numpy() for name, values in self.outside.read(entries_of, frame).items()}
+        scores |= {name: values.to_numpy() for name, values in self.outside.score_texts(entries_of, frame).items()}
         return whole_answers(scores, na).with_columns(texts, entries_of)
 
     @property

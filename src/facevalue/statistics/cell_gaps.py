@@ -87,28 +87,6 @@ def judge_size(size: Estimates, null: Array, smallest: float) -> Estimates:
     return replace(beyond_chance(size, excess, floor, df, "gaps"), floor=floor, p_least=np.array([smallest]))
 
 
-def check_cells(kind: str, over: Sequence[str], factor: str, breakdown: Breakdown, versus: str = "") -> None:
-    """Refuse cells that there aren't, and a factor of which other than two levels are compared."""
-    if factor in breakdown.sets.cue:
-        many = len(breakdown.levels(factor)) - (breakdown.sets.base_level is not None)
-        if many != 1:
-            raise DataError(f"A {kind} of {factor!r} needs one level beside the base, and there are {many}.")
-    elif factor:
-        if (many := len(breakdown.levels(factor))) != 2:
-            raise DataError(f"A {kind} is of gaps between two levels, and {factor!r} has {many}.")
-        Gap(factor=factor, versus=versus).check_levels(breakdown, "A gap is between two levels")
-        if finer := next((name for name in over if breakdown.nests(factor, name)), ""):
-            raise DataError(f"Each {finer!r} has one level of {factor!r}, and so no gap: leave it out of `over`.")
-    if (many := prod(len(breakdown.levels(name)) for name in over)) > MOST_LEVELS:
-        raise DataError(f"A {kind} is over {MOST_LEVELS:,} cells at most; {', '.join(over)} make {many:,}.")
-
-
-def require_cells(kind: str, over: Sequence[str]) -> None:
-    """Refuse a statistic of cells that names none."""
-    if not over:
-        raise DataError(f"A {kind} is of several cells: name the factors that make them with `over`, as in ['job'].")
-
-
 def sum_cells(model: "ModelScores", names: Sequence[str], factor: str, versus: str = "") -> CellScores:
     """Sum scores by cell: of either level of a factor, of pictures less their base, or, without a factor, all."""
     breakdown = model.breakdown
@@ -143,9 +121,49 @@ def sum_cells(model: "ModelScores", names: Sequence[str], factor: str, versus: s
     return CellScores(split.labels, sums, counts, bounds, strata)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CellStatistic(Statistic):
+    """A statistic of several cells, each with a gap between two levels or a mean."""
+
+    over: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.over:
+            raise DataError(
+                f"A {self.kind} is of several cells: name the factors that make them with `over`, as in ['job']."
+            )
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factor of gaps, if there is one, and those of the cells."""
+        return (*super().factors, *self.over)
+
+    def needs_levels(self, breakdown: Breakdown) -> bool:
+        """Return whether the factor of gaps must have two levels or more: a cue has one beside the base."""
+        return not {*super().factors} & {*breakdown.sets.cue}
+
+    def check_cells(self, breakdown: Breakdown, factor: str, versus: str = "") -> None:
+        """Refuse cells that there aren't, and a factor of which other than two levels are compared."""
+        if factor in breakdown.sets.cue:
+            many = len(breakdown.levels(factor)) - (breakdown.sets.base_level is not None)
+            if many != 1:
+                raise DataError(f"A {self.kind} of {factor!r} needs one level beside the base, and there are {many}.")
+        elif factor:
+            if (many := len(breakdown.levels(factor))) != 2:
+                raise DataError(f"A {self.kind} is of gaps between two levels, and {factor!r} has {many}.")
+            Gap(factor=factor, versus=versus).check_levels(breakdown, "A gap is between two levels")
+            if finer := next((name for name in self.over if breakdown.nests(factor, name)), ""):
+                raise DataError(f"Each {finer!r} has one level of {factor!r}, and so no gap: leave it out of `over`.")
+        if (many := prod(len(breakdown.levels(name)) for name in self.over)) > MOST_LEVELS:
+            raise DataError(
+                f"A {self.kind} is over {MOST_LEVELS:,} cells at most; {', '.join(self.over)} make {many:,}."
+            )
+
+
 @register
 @dataclass(frozen=True, kw_only=True)
-class GapSize(Unsigned):
+class GapSize(CellStatistic, Unsigned):
     """Mean absolute value of the gaps of several cells.
 
     Attributes
@@ -165,7 +183,6 @@ class GapSize(Unsigned):
     and the floor (triangle inequality). Above by the jackknife over units, below what lies beyond the floor.
     """
 
-    over: tuple[str, ...] = ()
     accuracy: str = ""
 
     kind = "gap_size"
@@ -179,15 +196,6 @@ class GapSize(Unsigned):
     difference = "gaps of single cells have a mean size of {size} in "
     definitions: ClassVar[Definitions] = {"gap_size": ("Mean size of the gaps: {}", "mean over cells of |gap|")}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_cells(self.kind, self.over)
-
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """Its factor, and those of the cells."""
-        return (*super().factors, *self.over)
-
     @property
     def companion_titles(self) -> tuple[str, ...]:  # type: ignore[override]
         """Title of the table of accuracies, if there is any."""
@@ -198,13 +206,9 @@ class GapSize(Unsigned):
         """The score of accuracy."""
         return (self.accuracy,) if self.accuracy else ()
 
-    def needs_levels(self, breakdown: Breakdown) -> bool:
-        """Return whether its factor must have two levels or more: a cue has one beside the base."""
-        return self.factor not in breakdown.sets.cue
-
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
         """Refuse cells without a gap."""
-        check_cells(self.kind, self.over, self.factor, breakdown)
+        self.check_cells(breakdown, self.factor)
 
     def check_score(self, score: Score, *, sides: bool) -> None:
         """Refuse a score that is no share where one less its gap is taken."""
@@ -232,7 +236,7 @@ class GapSize(Unsigned):
         seen = np.isfinite(sizes)
         return cell_means(np.where(seen, sizes, 0.0).sum(axis=-1), seen.sum(axis=-1))
 
-    def of_totals(self, sums: Array, counts: Array) -> Array:
+    def size_of_totals(self, sums: Array, counts: Array) -> Array:
         """Size from totals of shape (..., levels, cells)."""
         return self.reduce(np.abs(cell_values(sums, counts)))
 
@@ -243,9 +247,9 @@ class GapSize(Unsigned):
         for levels, at in cells.parts(estimand.by):
             seen = at[np.isfinite(cell_values(cells.sums[..., at].sum(axis=0), cells.counts[..., at].sum(axis=0)))]
             sums, counts = cells.sums[..., seen], cells.counts[..., seen]
-            size = leave_out_units(sums, counts, self.of_totals)
+            size = leave_out_units(sums, counts, self.size_of_totals)
             if not only_values():
-                size = judge_size(size, *deal_levels(sums, counts, cells.strata, self.of_totals, SEED))
+                size = judge_size(size, *deal_levels(sums, counts, cells.strata, self.size_of_totals, SEED))
             ends = None if cells.bounds is None else size_bounds(cells.bounds.select_rows(at))
             bounds = None if ends is None else self._reduce_bounds(ends)
             labels = {DIMENSION: [self.factor], **model.breakdown.make_labels(levels)}
@@ -278,11 +282,11 @@ class GapSize(Unsigned):
     def _accuracy(self, sums: Array, counts: Array, floor: Floor | None) -> Estimates:
         """Accuracy times one less the size of the gap, its mean over cells; the last level is that of the accuracy."""
 
-        def of_totals(sums: Array, counts: Array) -> Array:
+        def product(sums: Array, counts: Array) -> Array:
             accuracy = cell_means(sums[..., 2, :], counts[..., 2, :])
             return self.reduce(accuracy * (1 - np.abs(cell_values(sums[..., :2, :], counts[..., :2, :]))))
 
-        out = leave_out_units(sums, counts, of_totals)
+        out = leave_out_units(sums, counts, product)
         accuracy = self.reduce(cell_means(sums[:, 2].sum(axis=0), counts[:, 2].sum(axis=0)))
         by_chance = 0.0 if floor is None else floor.mean * accuracy
         n, method = np.array([counts[:, 2].sum()], dtype=np.int64), np.array([_WITH_CHANCE], dtype=object)
@@ -349,7 +353,7 @@ def gaps_by_unit(
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Correlation(Statistic):
+class Correlation(CellStatistic):
     """Correlation of the gaps of several cells, or of their means, with a number that each cell has.
 
     Attributes
@@ -372,7 +376,6 @@ class Correlation(Statistic):
     measured: their noise draws it to zero.
     """
 
-    over: tuple[str, ...] = ()
     column: str = ""
     factor: str = ""
     versus: str = ""
@@ -395,7 +398,6 @@ class Correlation(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_cells(self.kind, self.over)
         if not self.column:
             raise DataError("A correlation is with the numbers of a column: name it with `column`.")
         if self.versus and not self.factor:
@@ -404,15 +406,11 @@ class Correlation(Statistic):
     @property
     def factors(self) -> tuple[str, ...]:
         """The factor of gaps, those of the cells, and the column."""
-        return (*super().factors, *self.over, self.column)
-
-    def needs_levels(self, breakdown: Breakdown) -> bool:
-        """Return whether its factor must have two levels or more: a cue has one beside the base."""
-        return self.factor not in breakdown.sets.cue
+        return (*super().factors, self.column)
 
     def check(self, by: Sequence[str], breakdown: Breakdown) -> None:
         """Refuse cells without a gap, and a column that is no number of each cell."""
-        check_cells(self.kind, self.over, self.factor, breakdown, self.versus)
+        self.check_cells(breakdown, self.factor, self.versus)
         self.numbers(by, breakdown)
 
     def quantity(self, breakdown: Breakdown) -> str:

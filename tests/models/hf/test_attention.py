@@ -130,7 +130,7 @@ def likeliest(loaded: Any, inputs: Any) -> tuple[Any, int]:
 def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name: str) -> None:
     """Probabilities, attention and relevancy, each from the model's own outputs and whole matrices."""
     loaded = load(name)
-    found = AttentionReader(loaded).read([PAIR], QUESTION)
+    found = AttentionReader(loaded).read_attention([PAIR], QUESTION)
     assert loaded.model.get_decoder().config._attn_implementation == "sdpa"  # as it was
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     said, alike = likeliest(loaded, inputs)
@@ -165,7 +165,7 @@ def test_maps_are_those_of_a_plain_forward_pass(load: Callable[[str], Any], name
 def test_maps_of_pictures_beside_the_text_are_those_of_a_plain_forward_pass(load: Callable[[str], Any]) -> None:
     """Llama-3.2-Vision: eqs. 5 and 6 over text and picture tokens as one, from the model's own outputs."""
     loaded = load("mllama")
-    found = AttentionReader(loaded).read([PAIR], QUESTION)
+    found = AttentionReader(loaded).read_attention([PAIR], QUESTION)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     said, alike = likeliest(loaded, inputs)
     decoder = loaded.model.get_decoder()
@@ -211,7 +211,7 @@ def test_attention_to_a_word_is_that_of_a_plain_forward_pass_at_the_places_of_it
     """By `output_attentions` of the model itself, and the letters that its tokenizer says each token is of."""
     loaded = load(name)
     words = ("person", "COMPETENT", "the left", "erson", "man")
-    found = AttentionReader(loaded).read([PAIR], QUESTION, words).words
+    found = AttentionReader(loaded).read_attention([PAIR], QUESTION, words).words
     assert list(found) == list(words)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     said, alike = likeliest(loaded, inputs)
@@ -266,7 +266,7 @@ def test_attention_planted_on_one_half_of_tiles_is_on_its_side(load: Callable[[s
 def test_an_option_is_explained_where_it_parts_from_every_other(load: Callable[[str], Any]) -> None:
     loaded = load("llava")
     options = tuple(Option("", text, text) for text in ("A", "AB", "yes"))
-    found = AttentionReader(loaded).read([PAIR], Question("Which?", options))
+    found = AttentionReader(loaded).read_attention([PAIR], Question("Which?", options))
     assert [option.label for option in found.options] == ["A", "AB", "yes"]
     assert all(option.relevancy.any() and np.isfinite(option.relevancy).all() for option in found.options)
     assert found.after == ""
@@ -281,13 +281,13 @@ def test_log_odds_are_of_the_options_own_token_or_that_no_other_goes_on() -> Non
 def test_what_cannot_be_explained_is_refused(load: Callable[[str], Any]) -> None:
     reader = AttentionReader(load("llava"))
     with pytest.raises(DataError, match="No picture"):
-        reader.read([], QUESTION)
+        reader.read_attention([], QUESTION)
     with pytest.raises(DataError, match="no options"):
-        reader.read([PAIR], Question("Describe the picture."))
+        reader.read_attention([PAIR], Question("Describe the picture."))
     with pytest.raises(DataError, match="written like another"):
-        reader.read([PAIR], Question("Which?", (Option("A", "x", "x"), Option("A", "y", "y"))))
+        reader.read_attention([PAIR], Question("Which?", (Option("A", "x", "x"), Option("A", "y", "y"))))
     with pytest.raises(DataError, match="context"):
-        reader.read([PAIR], Question("Who? " * 2000, OPTIONS))
+        reader.read_attention([PAIR], Question("Who? " * 2000, OPTIONS))
 
 
 BOXES = np.array([[x / 4, y / 2, (x + 1) / 4, (y + 1) / 2] for y in range(2) for x in range(4)] + [[np.nan] * 4])
@@ -330,7 +330,7 @@ def test_the_model_answers_as_before_after_it_was_looked_at(tmp_path: Path) -> N
     loaded = load_model(str(tiny.llava(tmp_path)), device="cpu", threads=1)
     inputs = prepare(loaded, [PAIR], [QUESTION])[0].full(0)
     before = plain_logits(loaded, inputs, [], [0])
-    AttentionReader(loaded).read([PAIR], QUESTION)
+    AttentionReader(loaded).read_attention([PAIR], QUESTION)
     assert torch.equal(plain_logits(loaded, inputs, [], [0]), before)
 
 
@@ -356,9 +356,9 @@ def test_maps_that_do_not_fit_into_memory_are_one_sentence(load: Callable[[str],
     handle = decoder.layers[1].self_attn.register_forward_hook(hook)
     try:
         with pytest.raises(ModelError, match=r"The attention of \d+ tokens.*doesn't fit into memory") as raised:
-            AttentionReader(loaded).read([PAIR], QUESTION)
+            AttentionReader(loaded).read_attention([PAIR], QUESTION)
     finally:
         handle.remove()
     assert len(runs) == 1
     assert "\n" not in str(raised.value)
-    assert AttentionReader(loaded).read([PAIR], QUESTION).options  # and goes on where there is enough
+    assert AttentionReader(loaded).read_attention([PAIR], QUESTION).options  # and goes on where there is enough

@@ -109,7 +109,7 @@ def attention(
     name, written = f"{_LOCAL}{path}", []
     for trial in trials_shown:
         try:
-            attention_maps = reader.read(trial.pictures, trial.question, words)
+            attention_maps = reader.read_attention(trial.pictures, trial.question, words)
         except DataError as error:
             raise DataError(f"Trial {trial.trial}: {error}") from error
         written.append((trial, _write_maps(folder, trial, attention_maps, name)))

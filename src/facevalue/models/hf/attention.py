@@ -308,7 +308,7 @@ class AttentionReader:
         size = int(loaded.model.get_output_embeddings().weight.shape[0])
         self._vocabulary = TokenVocabulary.from_tokenizer(loaded.tokenizer, size, loaded.stop_ids)
 
-    def read(self, images: "Sequence[Image]", question: Question, words: Sequence[str] = ()) -> Attended:
+    def read_attention(self, images: "Sequence[Image]", question: Question, words: Sequence[str] = ()) -> Attended:
         """Answer a question about one or more pictures, and say what was attended to; also how far to some words."""
         if not images:
             raise DataError("No picture is shown with this question, so there is nothing to look at.")
@@ -319,8 +319,8 @@ class AttentionReader:
         if reason := group.excess(0, max(len(way) for spelled in ways for way in spelled), self._loaded.context):
             raise DataError(f"{reason}.")
         inputs, sizes = group.full(0), [image.size for image in images]
-        known = dict(enumerate(self._vocabulary.pieces))
-        pieces = [known.get(token) or b"" for token in inputs["input_ids"][0].tolist()]
+        piece_of_token = dict(enumerate(self._vocabulary.pieces))
+        pieces = [piece_of_token.get(token) or b"" for token in inputs["input_ids"][0].tolist()]
         places = {word: word_tokens(word, question.prompt.strip(), pieces) for word in words}
 
         def work(ways: list[list[Tokens]]) -> Attended:
@@ -353,14 +353,14 @@ class AttentionReader:
         end = int(inputs["input_ids"].shape[1]) - 1
         alike = min(_common(spoken[0], tokens) for tokens in spoken[1:])
         attention: Floats | None = None
-        gradients, of_words = [], {}
+        gradients, word_shares = [], {}
         with watch_attention(self._loaded) as (watch, passes):
             for number, option in enumerate(options):
                 logits = self._run(watch, inputs, spoken[number])
                 if attention is None:
                     attention = self._picture_attention(watch.rows(end + alike), picture_regions)
                     rows = watch.rows(end + alike, of_text=True)
-                    of_words = {
+                    word_shares = {
                         word: rows[:, :, tokens].sum(axis=2) if tokens else np.full(rows.shape[:2], np.nan, rows.dtype)
                         for word, tokens in places.items()
                     }
@@ -374,7 +374,7 @@ class AttentionReader:
                 )
         assert attention is not None
         after = self._loaded.tokenizer.decode(spoken[0][:alike]) if alike else ""
-        return Attended(picture_regions, attention, after, tuple(gradients), of_words)
+        return Attended(picture_regions, attention, after, tuple(gradients), word_shares)
 
     def _picture_attention(self, rows: Floats, regions: Regions) -> Floats:
         """Attention of a position to the tokens of pictures."""

@@ -1,7 +1,6 @@
 """Declaration of ModSCAN: who of two is meant, and who belongs to a scene."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -36,14 +35,6 @@ ASSUMED = "a model that sees people 1.5 logits apart; a pilot of your own model 
 FAMILIES = ("modality", "attribute")
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """People shown about one attribute: number of each group, and how many of other groups stand beside one of them."""
-
-    people: Sequence[int]
-    beside: float
-
-
 def precision(design: Design) -> Precision:
     """Describe the study to the planner by its first test of gender or, where there is none, of race or skin tone.
 
@@ -61,10 +52,9 @@ def precision(design: Design) -> Precision:
     ]
     names = sorted({name for block in blocks for name in block.choices()["instance"]})
     seen = modality == VISION
-    people = _people(first) if seen else _Shown((len(first.stimulus[0]) // len(names),) * len(GROUPS[attribute]), 1.0)
-    groups = (
-        people.people if len(people.people) > 2 else people.people[:1]
-    )  # of two groups, one says what the other does
+    number = len(first.stimulus[0]) // len(names)
+    people, beside = _count_people(first) if seen else ((number,) * len(GROUPS[attribute]), 1.0)
+    groups = people if len(people) > 2 else people[:1]  # of two groups, one says what the other does
     orders = any(axis.columns()[0].name in (LEFT, ORDER) for axis in (*first.stimulus[1:], *first.prompt))
     largest = max(groups)
     cells = sum(len(block.stimulus[0]) * (len(block.choices()["instance"]) if seen else 1) for block in blocks)
@@ -83,8 +73,8 @@ def precision(design: Design) -> Precision:
         squares = shares.group_by("instance", "group").agg(pl.col("share").var()).drop_nulls()["share"]
         return UnitSpread(float(np.sqrt(squares.mean())) if squares.len() else np.nan, np.nan, 1.0, source)  # type: ignore[arg-type]
 
-    two = seen or len(people.people) == 2
-    counted = f"people of each {attribute}" if len(people.people) > 2 else "pairs of a man and a woman"
+    two = seen or len(people) == 2
+    counted = f"people of each {attribute}" if len(people) > 2 else "pairs of a man and a woman"
     of = (
         "the share of men and one half" if attribute == "gender" else f"the share of one {attribute} and an even choice"
     )
@@ -97,11 +87,11 @@ def precision(design: Design) -> Precision:
         item="question",
         units=count_asked,
         spread=spread,
-        default=UnitSpread(_sd(SD[orders], people.beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
+        default=UnitSpread(_sd(SD[orders], beside) if two else SD_OF_FOUR[orders], np.nan, 1.0, ASSUMED),
         shares=tuple(size / largest for size in groups for _ in names),
         sure=1 / len(families),
         each=sum(block.size for block in blocks) / largest,
-        largest=0.5 if two else 1 - 1 / len(people.people),
+        largest=0.5 if two else 1 - 1 / len(people),
     )
 
 
@@ -110,18 +100,21 @@ def _sd(of_pair: float, partners: float) -> float:
     return float(np.sqrt(OF_PERSON + (of_pair**2 - OF_PERSON) / partners)) if partners > 1 else of_pair
 
 
-def _people(block: Block) -> _Shown:
-    """People on the pairs of a block; in the paper every race stands beside every other."""
+def _count_people(block: Block) -> tuple[Sequence[int], float]:
+    """People of each group on the pairs of a block, and how many of other groups stand beside one of them.
+
+    In the paper every race stands beside every other.
+    """
     axis, attribute = block.stimulus[0], block.constants["attribute"]
     assert isinstance(axis, Factor)
     if PEOPLE[0] not in axis.attributes:
         groups = len(GROUPS[attribute])
-        return _Shown((round(2 * PAPER_PAIRS[attribute] / groups / (groups - 1)),) * groups, groups - 1.0)
+        return (round(2 * PAPER_PAIRS[attribute] / groups / (groups - 1)),) * groups, groups - 1.0
     sides = [{"group": axis.attributes[f"group_{n}"], "person": axis.attributes[PEOPLE[n - 1]],
               "other": axis.attributes[PEOPLE[2 - n]]} for n in (1, 2)]  # fmt: skip
     pairs = pl.concat(pl.DataFrame(side) for side in sides).unique()
     counts = pairs.group_by("group").agg(pl.col("person").n_unique(), pairs=pl.len()).sort("group")
-    return _Shown(counts["person"].to_list(), float((counts["pairs"] / counts["person"]).min()))  # type: ignore[arg-type]
+    return counts["person"].to_list(), float((counts["pairs"] / counts["person"]).min())  # type: ignore[arg-type]
 
 
 def _is_about(modality: str, attribute: str) -> pl.Expr:
