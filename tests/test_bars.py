@@ -214,7 +214,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 562,
-    all_lines: 146_258,
+    all_lines: 146_400,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
@@ -222,7 +222,7 @@ LIMITS: dict[Callable[[], float], float] = {
     shared_class_names: 7,
     all_records: 809,
     record_fields: 4649,
-    helpers_used_once: 1667,
+    helpers_used_once: 1670,
     interval_kinds: 12,
     measure_names: 90,
 }

@@ -11,7 +11,7 @@ from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.definitions import split_key
 from facevalue.prompts.phrases import OPTIONS, slots
-from facevalue.protocol.asks import ORDERING, Ask
+from facevalue.protocol.asks import DRAW, ORDERING, Ask
 from facevalue.protocol.instrument import INSTRUMENT
 from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import Options
@@ -22,7 +22,7 @@ from facevalue.statistics.statistic import MOST_GROUPS, MOST_LEVELS, Score
 
 _ANSWERS = frozenset((
     *("mass", "na", "reply", "repeat", "status", "text", "entries", "probs", "weight", "trial", "block", "image"),
-    *("path", "identity", "set", "seed", "at", ORDERING, TASK),
+    *("path", "identity", "set", "seed", "at", ORDERING, DRAW, TASK),
 ))  # fmt: skip
 """Columns of answers beside scores and factors."""
 COMMON = ("missing_share", "missing_gap", "drift", "wavering")
@@ -125,8 +125,13 @@ def check_tokens(tokens: int) -> None:
 
 def check_size(tasks: Sequence[Task]) -> None:
     """Refuse a study whose answers no memory holds."""
-    prompts = sum(prod(len(factor) for factor in task.ask.factors()) for task in tasks)
-    size = len(tasks[0].axes.images) * prompts * tasks[0].axes.repeats
+    size = sum(
+        len(task.axes.images)
+        * prod(len(factor) for factor in task.ask.question_factors)
+        * len(task.axes.orderings)
+        * task.axes.repeats
+        for task in tasks
+    )
     if size > MOST_REQUESTS:
         raise DataError(
             f"The study asks {size:,} requests; {MOST_REQUESTS:,} are the most. Show fewer pictures, or ask fewer "

@@ -20,6 +20,8 @@ from facevalue.measures.estimators import number_levels
 from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
+from facevalue.protocol.settings import Options as Choices
+from facevalue.protocol.settings import Setting, whole
 from facevalue.types import Option, Question
 
 _PICTURES = ("image", "picture", "photo", "photograph")
@@ -159,9 +161,12 @@ def factor_of(items: Sequence[Item], slots: Collection[str]) -> Factor:
     return Factor(name, tuple(texts[name]), coarser)
 
 
-WORDING, ORDERING = "wording", "ordering"
+WORDING, ORDERING, DRAW = "wording", "ordering", "draw"
+ANY = "*"
+"""Stands for any level of a column, which is not empty then."""
 _QUESTION, _LANGUAGE = "(question)", "(language)"
 """Column of codes of questions, and the slot of the level that says which language an answer is in."""
+MOST_DRAWS = 64
 MOST_PROMPTS = 100_000
 """Different questions of a study."""
 
@@ -184,6 +189,10 @@ class Ask:
         A table of questions, a row each: texts by column. The first column names the item and is a factor; others
         fill slots of the prompt and of the options, or, where they fill none, are coarser factors. An option is not
         shown with an item that leaves out the column of its slot.
+    pictures:
+        Levels of columns of the pictures that it is asked about, where these are not all; "*" stands for any level.
+    draws:
+        Replies to each question, each with a seed of its own; or the setting that says how many.
     where, places, slot_places:
         Place of the prompt in a file, of each item, and of each slot's levels or a judge's template, for people.
 
@@ -207,6 +216,8 @@ class Ask:
     slots: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     system: str = ""
     items: Sequence[Item] = ()
+    pictures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    draws: int | Setting = 1
     where: str = field(default="", compare=False, repr=False)
     places: Sequence[str] = field(default=(), compare=False, repr=False)
     slot_places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -263,7 +274,7 @@ class Ask:
         """Refuse a factor of this name."""
         if not name.isidentifier() or not name.isascii():
             raise DataError(f"The factor {name!r} is not made of letters, digits and underscores.")
-        if name in (WORDING, ORDERING, OPTIONS.strip("{}")):
+        if name in (WORDING, ORDERING, DRAW, OPTIONS.strip("{}")):
             meaning = "the options" if name == "options" else f"the {name} of the question"
             raise DataError(f"No factor can be called {name!r}, which stands for {meaning}. Rename it.")
 
@@ -411,8 +422,20 @@ class Ask:
         return tuple(str(n + 1) for n in range(len(self.prompts)))
 
     def factors(self) -> tuple[Factor, ...]:
-        """Prompt axes; the orderings come last."""
-        return (*self.question_factors, Factor(ORDERING, self.reply.orderings))
+        """Prompt axes; the orderings come last, and after them the replies to each question where there are several."""
+        draws = [Factor(DRAW, tuple(map(str, range(self.replies))))] if self.replies > 1 else []
+        return (*self.question_factors, Factor(ORDERING, self.reply.orderings), *draws)
+
+    @property
+    def replies(self) -> int:
+        """Replies to each question: those of the default of a setting until it is chosen."""
+        draws = self.draws
+        return draws if isinstance(draws, int) else self.choose_draws({draws.name: draws.default})
+
+    def choose_draws(self, choices: Choices) -> int:
+        """Replies to each question that the user chose."""
+        draws = self.draws
+        return draws if isinstance(draws, int) else whole(choices, draws.name, 1, MOST_DRAWS)
 
     def question_codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int64]:
         """The question that each row is about."""
@@ -532,7 +555,8 @@ class Questions:
             if options:
                 texts["options"] = phrase_options(options)
             text = self._ask.prompts[int(levels.get(WORDING) or 1) - 1]
-            about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING))
+            about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING, DRAW))
             facts = {"scenario": about or "question", **levels, **self._facts}
-            self._known[key] = Question(fill_slots(text, texts), options, self._ask.system or None, facts)
+            draw = int(levels.get(DRAW) or 0)
+            self._known[key] = Question(fill_slots(text, texts), options, self._ask.system or None, facts, draw=draw)
         return self._known[key]

@@ -15,14 +15,14 @@ import polars as pl
 from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
-from facevalue.errors import DataError, error_place
+from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
 from facevalue.printable import join_names
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_whole
-from facevalue.protocol.asks import ORDERING, WORDING, Ask, Questions
+from facevalue.protocol.asks import ANY, DRAW, ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
@@ -31,7 +31,7 @@ from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.structured_replies import NamedList
-from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Scored, Study, Watched
+from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Reading, Scored, Study, Watched
 from facevalue.protocol.tasks import TASK, Task, Tasks, allot_estimands, task_scores
 from facevalue.statistics.answer_arrays import Axes
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
@@ -118,8 +118,10 @@ def columns_of(stimuli: Stimuli, asks: Collection[Ask], estimands: Collection[Es
     if not isinstance(stimuli, Listed) or isinstance(stimuli, Folder):
         return ()
     columns = {column.name: column for column in stimuli.columns}
-    for name in (name for ask in asks for name in ask.of_pictures):
+    for name in (name for ask in asks if not ask.pictures for name in ask.of_pictures):
         columns.setdefault(name, Column(name, "fills the slot of the prompt", needed=True, filled=True))
+    for name in (name for ask in asks for name in ask.pictures):
+        columns.setdefault(name, Column(name, "says which questions are asked about the picture"))
     of_questions = {column.name for ask in asks for factor in ask.factors() for column in factor.columns()}
     for estimand in sorted(estimands, key=lambda estimand: estimand.optional):
         compared = estimand.statistic.factors
@@ -226,7 +228,7 @@ def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellC
 _CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
 _MOST = 40  # levels of a factor that are looked at as groups
 _RESERVED = frozenset(FIXED_COLUMNS) | frozenset(TYPED_LABELS) | frozenset((CONTRAST, DIMENSION))
-_ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs"))
+_ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs", DRAW))
 TAKEN = _RESERVED | _ANSWERS
 """Names that no factor can have."""
 
@@ -239,8 +241,8 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
     options = given.located(options, ("folder",), ("manifest",))
     with error_place(_where_listed(protocol, options)):
         table = stimuli.table(options) if manifest is None else _check_stored_manifest(manifest)
-    asks = _select_tasks(protocol.asks, options)
     sets = stimuli.sets(table)
+    asks, unasked = _drop_unshown(_select_tasks(protocol.asks, options), sets)
     if protocol.estimands_of is not None:
         protocol = replace(protocol, estimands=tuple(protocol.estimands_of(sets)), estimands_of=None)
     if manifest is None and not any(ask.where for ask in asks.values()):  # the user has seen no file of the study
@@ -252,25 +254,32 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
     sides, seeds = isinstance(stimuli, Pairs), given.seeds(options)
     shared, published = protocol.shared_labels, {measure.key: measure for measure in protocol.measures}
-    breakdowns = {name: Breakdown(sets, ask.question_factors, shared=shared) for name, ask in asks.items()}
+    breakdowns = {
+        name: Breakdown(sets.narrow(ask.pictures), ask.question_factors, shared=shared) for name, ask in asks.items()
+    }
     for name, ask in asks.items():
         _check_labels(breakdowns[name], ask, name)
     estimands = allot_estimands(protocol.estimands, breakdowns, protocol.asks, sides=sides)
     tasks = []
     for name, ask in asks.items():
-        axes = Axes(table["image"].to_list(), ask.question_codes, list(ask.reply.orderings), len(seeds), _items(ask))
+        axes = Axes(
+            breakdowns[name].sets.manifest["image"].to_list(), ask.question_codes, list(ask.reply.orderings),
+            len(seeds) * ask.replies, _items(ask), ask.replies,
+        )  # fmt: skip
         tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides, published))
-    left_out = stimuli.left_out(options) if manifest is None else ()
+    left_out = (*stimuli.left_out(options), *unasked) if manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole(tasks, protocol.max_tokens)
         for task in tasks:
-            check_rows(task.ask, sets, place)
+            check_rows(task.ask, task.breakdown.sets, place)
     questions = []
     for task in tasks:
-        picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *sets.columns])))
+        pictures = task.breakdown.sets
+        picture_slots = task.ask.shown(list(dict.fromkeys([*task.breakdown.factors, *pictures.columns])))
         if manifest is None:
-            _check_filled(table, [name for name in task.ask.of_pictures if name not in task.ask.optional], place)
+            needed = [name for name in task.ask.of_pictures if name not in task.ask.optional]
+            _check_filled(pictures.manifest, needed, place)
         questions.append(Questions(task.ask, picture_slots, task.ask.reply.instructions))
     design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
@@ -295,7 +304,8 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         source=stimuli.source(table, options),
         ask=analysis.ask,
         sample=WholeUnits(
-            design, sets, {task.name: (_items(task.ask), len(task.ask.reply.orderings)) for task in tasks},
+            design, sets,
+            {task.name: (_items(task.ask), len(task.ask.reply.orderings) * task.ask.replies) for task in tasks},
             "one unit asked one question", "Use fewer seeds.",
         ),
         answer=analysis.answer,
@@ -347,7 +357,38 @@ def _select_tasks(asks: Mapping[str, Ask], options: Mapping[str, OptionValue]) -
         for name, declared_levels in levels.items()
         if (names := given.names(options, name) if name in options else ())
     }
-    return {task: asks[task].narrow(chosen) if chosen else asks[task] for task in tasks}
+    narrowed = {task: asks[task].narrow(chosen) if chosen else asks[task] for task in tasks}
+    return {task: replace(ask, draws=ask.choose_draws(options)) for task, ask in narrowed.items()}
+
+
+def _drop_unshown(asks: Mapping[str, Ask], sets: Sets) -> tuple[dict[str, Ask], tuple[LeftOut, ...]]:
+    """The tasks that there are pictures for, and those of a published study that there are none for.
+
+    Raises
+    ------
+    DataError
+        There are none for any task.
+    UnknownNameError
+        A study's file names a column or a level that no picture has.
+    """
+    omissions: dict[str, LeftOut] = {}
+    for task, ask in asks.items():
+        with error_place(next(filter(None, map(ask.place_of, ask.pictures)), ask.where)):
+            for name, levels in ask.pictures.items() if ask.where else ():
+                if name not in sets.columns:
+                    raise UnknownNameError("column of the pictures", name, sets.columns)
+                for level in levels:
+                    if level not in (ANY, *sets.levels(name)):
+                        raise UnknownNameError(f"level of {name}", level, sets.levels(name))
+            if {*ask.pictures} <= {*sets.columns} and sets.narrow(ask.pictures).manifest.height:
+                continue
+            names = join_names([name.replace("_", " ") for name in ask.pictures])
+            omissions[task] = LeftOut(f"the task {task!r}", f"No picture has the {names} that it is asked about.")
+            if ask.where:
+                raise DataError(f"No picture has the {names} that the task {task!r} is asked about.")
+    if len(omissions) == len(asks):
+        raise DataError(f"Nothing is left to ask: {next(iter(omissions.values())).why}")
+    return {task: ask for task, ask in asks.items() if task not in omissions}, tuple(omissions.values())
 
 
 def asked_variants(protocol: "Protocol", tasks: Collection[str]) -> "list[Variant]":
@@ -441,20 +482,13 @@ def _group_words(protocol: "Protocol", table: pl.DataFrame) -> dict[str, str]:
 def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str], *, text: bool) -> Design:
     """Bases, second bases and all others in blocks of their own, by the levels of some columns, for each task."""
     by = [name for name in counted_by if name in table.columns]
-    carried = [name for name in table.columns if name not in (*_CARRIED_NOT, *by)]
-    sets = tasks[0].breakdown.sets
-    bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
-    rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))
-    images: list[tuple[str, dict[str, str], Factor]] = []  # kind of the pictures of each block, their levels, and these
-    for kind, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
-        listed = table[np.sort(rows)]
-        for key, pictures in listed.group_by(by, maintain_order=True) if by else [((), listed)] if rows.size else ():
-            levels = {name: str(level) for name, level in zip(by, key, strict=True) if level is not None}
-            columns = {column: tuple(pictures[column]) for column in carried}
-            images.append((kind, levels, Factor("image", tuple(pictures["image"]), columns)))
+    pictures: dict[int, list[tuple[str, dict[str, str], Factor]]] = {}
     blocks = []
     for task in tasks:
-        for number, (kind, levels, image) in enumerate(images):
+        sets = task.breakdown.sets
+        if id(sets) not in pictures:
+            pictures[id(sets)] = _picture_blocks(sets, by)
+        for number, (kind, levels, image) in enumerate(pictures[id(sets)]):
             bare = text or (kind == "bases" and sets.base_level == NO_PICTURE)
             constants = levels | ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
             words = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
@@ -465,20 +499,33 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str
     return Design(tuple(blocks))
 
 
+def _picture_blocks(sets: Sets, by: Sequence[str]) -> list[tuple[str, dict[str, str], Factor]]:
+    """Kind of the pictures of each block, the levels of `by` that all of them have, and these pictures."""
+    table = sets.manifest
+    carried = [name for name in table.columns if name not in (*_CARRIED_NOT, *by)]
+    bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
+    rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))
+    blocks = []
+    for kind, rows in (("bases", bases), ("second bases", controls), ("pictures", rest)):
+        listed = table[np.sort(rows)]
+        for key, pictures in listed.group_by(by, maintain_order=True) if by else [((), listed)] if rows.size else ():
+            levels = {name: str(level) for name, level in zip(by, key, strict=True) if level is not None}
+            columns = {column: tuple(pictures[column]) for column in carried}
+            blocks.append((kind, levels, Factor("image", tuple(pictures["image"]), columns)))
+    return blocks
+
+
 def _missing_by(analysis: Tasks) -> MissingBy:
     """Groups of pictures by what was changed and by each factor that several units share, and questions."""
-    breakdown = analysis.tasks[0].breakdown
-    cue, units = breakdown.sets.cue, len(breakdown.sets.identities)
-    names = [
-        name
-        for name in breakdown.factors
-        if name not in breakdown.of_prompt
-        and len(breakdown.levels(name)) <= (MOST_GROUPS if name in cue else min(_MOST, units / 2))
-    ]
-    several = (Grouped.from_column(name, breakdown.sets.key) for name in names if len(breakdown.levels(name)) > 1)
+    several: dict[str, Grouped] = {}
+    for breakdown in (task.breakdown for task in analysis.tasks):
+        sets, units = breakdown.sets, len(breakdown.sets.identities)
+        for name in (name for name in breakdown.factors if name not in breakdown.of_prompt):
+            if 1 < len(breakdown.levels(name)) <= (MOST_GROUPS if name in sets.cue else min(_MOST, units / 2)):
+                several[name] = Grouped.from_column(name, sets.key)
     factors = (name for task in analysis.tasks for name in task.breakdown.prompt_factors)
     task = [TASK] if TASK in analysis.labels else []
-    return MissingBy(tuple(several), tuple(dict.fromkeys([*task, *factors])))
+    return MissingBy(tuple(several.values()), tuple(dict.fromkeys([*task, *factors])))
 
 
 def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":

@@ -18,7 +18,7 @@ from facevalue.prompts.phrases import OPTIONS
 from facevalue.prompts.phrases import slots as find_slots
 from facevalue.protocol import settings as given
 from facevalue.protocol.acceptance import check_tokens
-from facevalue.protocol.asks import Ask
+from facevalue.protocol.asks import MOST_DRAWS, Ask
 from facevalue.protocol.making import Making
 from facevalue.protocol.offers import Extras
 from facevalue.protocol.own_pictures import making_of, stimuli_of
@@ -272,8 +272,8 @@ def _ask(
         templates = (judged.table(name) for name in judged)
         of_judges = {slot: t.key_place("template") for t in templates for slot in find_slots(t.text("template", ""))}
         return Ask(
-            prompts, reply, slots, prompt.text("system", ""), texts, prompt.key_place("text"), places,
-            of_judges | {**slot_places},
+            prompts, reply, slots, prompt.text("system", ""), texts, where=prompt.key_place("text"), places=places,
+            slot_places=of_judges | {**slot_places},
         )  # fmt: skip
 
 
@@ -290,7 +290,7 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
             raise task.error(
                 f"The task {name!r} is not made of small letters, digits and underscores.", next(iter(task), "")
             )
-        task.check_keys("prompt", "answer", "factor", "item")
+        task.check_keys("prompt", "answer", "factor", "item", "pictures", "draws")
         items_of = task.tables("item")
         used = _named_slots(task)
         slots_of = {key: levels for key, levels in slots.items() if key in used}
@@ -300,7 +300,15 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
             unfilled.discard("item")
         unfilled -= set(slots_of)
         places = (_slot_places(one.table("factor", needed=False)) for one in (top, task))
-        tasks[name] = _ask(task, slots_of, items_of, reduce(or_, places))
+        pictures, draws = task.table("pictures", needed=False), task.whole_number("draws", 1, low=1)
+        if draws > MOST_DRAWS:
+            raise task.error(f"{draws:,} replies to each question are too many: {MOST_DRAWS} are the most.", "draws")
+        ask = _ask(task, slots_of, items_of, reduce(or_, places))
+        tasks[name] = replace(
+            ask, draws=draws,
+            pictures={column: pictures.names(column) for column in pictures},
+            slot_places=ask.slot_places | {column: pictures.key_place(column) for column in pictures},
+        )  # fmt: skip
     if unfilled:
         key = sorted(unfilled)[0]
         raise top.error(

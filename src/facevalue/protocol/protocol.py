@@ -164,7 +164,8 @@ class Protocol:
         chosen = list(levels)
         if not self.settings:
             choices = (Setting(name, f"Only these levels of {name}.", [], levels=levels[name]) for name in chosen)
-            sampling = (seed_setting(*self.seeds), temperature_setting(self.temperature))
+            draws = (ask.draws for ask in self.asks.values() if isinstance(ask.draws, Setting))
+            sampling = (*dict.fromkeys(draws), seed_setting(*self.seeds), temperature_setting(self.temperature))
             object.__setattr__(self, "settings", (*self.stimuli.settings, *choices, *sampling))
         self._offer_exclusion()
         names = [setting.name for setting in self.settings]

@@ -23,47 +23,52 @@ class WholeUnits:
     """
 
     design: Design
-    """Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings."""
+    """Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings and draws."""
     sets: Sets
     """Units of its stimuli."""
     asked: Mapping[str, tuple[int, int]]
-    """Items of each task, and orderings of each; a study of one task has one without a name."""
+    """Items of each task, and requests of one about one picture; a study of one task has one without a name."""
     what: str
     mend: str
     """Sentence on the smallest sample, and on what would make it smaller, for people."""
 
     def __call__(self, size: int, seed: int, repeats: int) -> Index:
         """Trial numbers of as many whole pairs as fit into so many requests, ascending."""
-        units = len(self.sets.identities)
-        pictures = np.bincount(self.sets.identity, minlength=units) * repeats
-        orderings = np.repeat(*np.array(list(self.asked.values()), dtype=np.int64).T[::-1])
-        items = orderings.size
-        smallest = int(pictures.min() * orderings.min())
+        units, tasks = len(self.sets.identities), list(self.asked)
+        rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
+        units_of_images = [
+            np.array([rows[str(name)] for name in block.stimulus[0].columns()[0].values], dtype=np.int64)
+            for block in self.design.blocks
+        ]
+        pictures = np.zeros((len(tasks), units), dtype=np.int64)
+        for block, of_block in zip(self.design.blocks, units_of_images, strict=True):
+            pictures[tasks.index(block.constants.get("task", ""))] += np.bincount(of_block, minlength=units)
+        many, prompts_of_task = np.array(list(self.asked.values()), dtype=np.int64).T
+        task_of_item = np.repeat(np.arange(len(tasks)), many)
+        requests = pictures * prompts_of_task[:, None] * repeats
+        items = task_of_item.size
+        smallest = int(requests[requests > 0].min())
         turns = Permutation(units, seed)(np.arange(units))
         item_order = Permutation(items, seed + 1)(np.arange(items))
         is_asked = np.zeros((units, items), dtype=np.bool_)
         left = size
         for turn in range(items):
             item = item_order[(np.arange(units) + turn) % items]
-            costs = pictures[turns] * orderings[item]
-            fits = fitting(costs, left)
+            costs = requests[task_of_item[item], turns]
+            possible = np.flatnonzero(costs)
+            fits = possible[fitting(costs[possible], left)]
             is_asked[turns[fits], item[fits]] = True
             left -= int(costs[fits].sum())
             if left < smallest:
                 break
         if not is_asked.any():
             raise DataError(f"A sample of {size:,} requests is too small: {self.what}, takes {smallest:,}. {self.mend}")
-        rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
-        firsts = dict(zip(self.asked, np.cumsum([0, *(many for many, _ in self.asked.values())]), strict=False))
         numbers = []
-        for block, offset in zip(self.design.blocks, self.design.offsets, strict=False):
-            images = block.stimulus[0].columns()[0].values
-            task = block.constants.get("task", "")
-            many, prompts = self.asked[task]
-            of_task = is_asked[:, firsts[task] : firsts[task] + many]
-            image, question = np.nonzero(of_task[[rows[str(name)] for name in images]])
-            first = offset + (image * many + question) * prompts
-            numbers.append((first[:, None] + np.arange(prompts)).ravel())
+        for block, of_block, offset in zip(self.design.blocks, units_of_images, self.design.offsets, strict=False):
+            task = tasks.index(block.constants.get("task", ""))
+            image, question = np.nonzero(is_asked[:, task_of_item == task][of_block])
+            first = offset + (image * many[task] + question) * prompts_of_task[task]
+            numbers.append((first[:, None] + np.arange(prompts_of_task[task])).ravel())
         return np.sort(np.concatenate(numbers))
 
 

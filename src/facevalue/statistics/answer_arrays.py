@@ -108,8 +108,9 @@ class Axes:
     images: Sequence[str]
     items: Callable[[pl.DataFrame], Codes]  # from answers to the item that each is about
     orderings: Sequence[str]  # levels of `ordering`, in the order of the arrays
-    repeats: int  # seeds per prompt
+    repeats: int  # replies per prompt: seeds, each with all draws
     size: int
+    draws: int = 1  # replies to one question with one seed, told apart by the column `draw`
 
 
 class Gathering:
@@ -134,7 +135,10 @@ class Gathering:
         axes = self._axes
         image, item = number_levels(chunk["image"], axes.images), axes.items(chunk)
         ordering = number_levels(chunk["ordering"], axes.orderings)
-        prompt = ordering * axes.repeats + chunk["repeat"].to_numpy().astype(np.int64)
+        repeat = chunk["repeat"].to_numpy().astype(np.int64)
+        if axes.draws > 1:
+            repeat += chunk["draw"].cast(pl.String).cast(pl.Int64).to_numpy() * (axes.repeats // axes.draws)
+        prompt = ordering * axes.repeats + repeat
         for name, weights in self._weights.items():
             column = self._number_texts(name, chunk[name]) if chunk[name].dtype == pl.String else chunk[name]
             weights[image, item, prompt] = column.to_numpy()

@@ -1,6 +1,7 @@
 """Counterfactual sets: the table of stimuli as arrays, with its units, its bases and what was changed."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -121,6 +122,25 @@ class Sets:
         level = self.manifest[self.cue[0]][self.variation_rows]
         is_controlled = level.is_in(self.controlled).to_numpy() & (self.control[units] >= 0)
         return np.where(is_controlled, self.control[units], self.base[units])
+
+    def narrow(self, pictures: Mapping[str, Sequence[str]]) -> "Sets":
+        """Return the stimuli of these levels of some columns, "*" being any level; without columns that are empty then.
+
+        Examples
+        --------
+        >>> table = pl.DataFrame({"image": ["a", "b"], "job": ["nurse", None], "mood": [None, "sad"]})
+        >>> Sets(table, "image").narrow({"job": ("*",)}).manifest.columns
+        ['image', 'job']
+        """
+        if not pictures:
+            return self
+        table = self.manifest.filter(
+            pl.col(name).is_not_null() if "*" in levels else pl.col(name).is_in(levels)
+            for name, levels in pictures.items()
+        )
+        structure = (*APART, *self.cue)
+        columns = [column.name for column in table if column.name in structure or column.null_count() < table.height]
+        return replace(self, manifest=table.select(columns))
 
     @property
     def columns(self) -> list[str]:
