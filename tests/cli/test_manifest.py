@@ -255,7 +255,15 @@ def test_what_a_run_takes_and_should_not_is_a_warning(facevalue: Command) -> Non
     for name in "abcd":
         draw(f"{name}.png", seed=1 if name in "ab" else ord(name))
     shutil.copy("d.png", "e.png")
-    Path("m.csv").write_text("path,identity,gendr\na.png,x,Male\nb.png,y,male \nc.png,y,female\nd.png,z,\ne.png,z,\n")
+    rows = (
+        "path,identity,gendr,race",
+        "a.png,x,Male,asian",
+        "b.png,y,male ,black",
+        "c.png,y,female,",
+        "d.png,z,,",
+        "e.png,z,,",
+    )
+    Path("m.csv").write_text("\n".join(rows))
     done = facevalue("manifest", "check", "m.csv", "--for", "visbias")
     assert done.status == 0, done.out
     assert "the column 'gendr' is read as a factor of its own; is 'gender' meant?" in done.out
@@ -281,12 +289,13 @@ def test_what_spreadsheets_put_before_and_into_a_file(facevalue: Command) -> Non
     assert "is UTF-16. Save the file as UTF-8" in facevalue("manifest", "check", "m.csv").out
 
 
-def test_a_list_without_anything_to_compare_is_a_warning(facevalue: Command) -> None:
+def test_a_list_without_anything_to_compare_is_refused(facevalue: Command) -> None:
     draw("a.png")
     draw("b.png")
     Path("m.csv").write_text("path\na.png\nb.png\n")
     done = facevalue("manifest", "check", "m.csv", "--for", "visbias")
-    assert (done.status, "The study knows occupation, race, gender, skin_tone" in done.out) == (0, True)
+    assert (done.status, "your list needs a column 'race' (or 'gender', or 'skin_tone'" in done.out) == (1, True)
+    assert "The study knows occupation, race, gender, skin_tone" in done.out
 
 
 @pytest.mark.parametrize(("count", "says"), [(1, "has one picture of an activity"), (3, "has several pictures of an")])

@@ -12,7 +12,7 @@ from facevalue.studies.registry import PUBLISHED
 LISTED = [name for name in (*PUBLISHED, *DECLARED) if any(s.name == "manifest" for s in STUDIES[name].settings)]
 
 
-@pytest.mark.parametrize("name", [name for name in LISTED if name != "visbias"])  # which takes any pictures
+@pytest.mark.parametrize("name", LISTED)
 def test_a_list_without_the_columns_of_a_study_is_told_which_it_needs(name: str, tmp_path: Path) -> None:
     rows = ["path,set"]
     for number in range(4):

@@ -29,6 +29,7 @@ from facevalue.protocol.outside_scores import ENTRIES, TEXT
 from facevalue.protocol.replies import Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
+from facevalue.protocol.sources import check_listed
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.structured_replies import NamedList
 from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Reading, Scored, Study, Watched
@@ -39,7 +40,7 @@ from facevalue.statistics.estimand import Estimand, margins
 from facevalue.statistics.precision import Precision
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
 from facevalue.statistics.statistic import MOST_GROUPS
-from facevalue.stimuli.manifest_rows import Column, Faults, ManifestError, lacking
+from facevalue.stimuli.manifest_rows import Column, Faults
 from facevalue.types import STUDY_TEXT, OptionValue, Sampling
 
 if TYPE_CHECKING:
@@ -141,9 +142,8 @@ def check_columns(
     Those that the pictures themselves need were checked when the list was read; its table may no longer have them.
     """
     read_before = {column.name for column in stimuli.columns} if isinstance(stimuli, Listed) else set()
-    names = [name for name in table.columns if name not in ("image", "identity", OTHER_PATH, SIDE)]
-    if faults := lacking((column for column in columns if column.name not in {*read_before, *table.columns}), names):
-        raise ManifestError(Path(str(options["manifest"])).name, faults)
+    absent = (column for column in columns if column.name not in {*read_before, *table.columns})
+    check_listed(table, absent, options, (OTHER_PATH, SIDE))
 
 
 # Choice of what a declared study plans for: the first of its tests that a planner can say something of.

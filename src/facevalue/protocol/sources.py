@@ -1,6 +1,6 @@
 """Sources of a study's pictures: a list, one of which the user's settings name, and tables of pictures to be made."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +18,7 @@ from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.manifest import SHARD_ROW, read_manifest
-from facevalue.stimuli.manifest_rows import Column, Faults, Listing
+from facevalue.stimuli.manifest_rows import Column, Faults, Listing, ManifestError, lacking
 
 Shows = Callable[[pl.DataFrame, Options], Source]
 """From the table of pictures and the settings to what shows them."""
@@ -107,6 +107,14 @@ def own_manifest(
     table = read_manifest(Path(str(options[setting])), root=folder, columns=columns)
     checks = options.get(EXCLUDE) if setting == "manifest" else None
     return without_failed(table, str(checks) if is_url(checks) else Path(str(checks))) if checks else table
+
+
+def check_listed(table: pl.DataFrame, columns: Iterable[Column], options: Options, apart: Sequence[str] = ()) -> None:
+    """Refuse a manifest of the user's that lacks columns which a study needs; `apart`: what the study itself added."""
+    listed = [name for name in table.columns if name not in (IMAGE, "identity", *apart)]
+    listed = [name for name in listed if table[name].null_count() < table.height]
+    if faults := lacking(columns, listed):
+        raise ManifestError(Path(str(options["manifest"])).name, faults)
 
 
 ATTEMPT = "attempt"

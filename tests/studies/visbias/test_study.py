@@ -12,7 +12,7 @@ from facevalue.errors import DataError, UnknownNameError
 from facevalue.hashing import question_hash
 from facevalue.runs.plan import plan
 from facevalue.studies.visbias import tables as t
-from facevalue.studies.visbias.design import drawn_pairs
+from facevalue.studies.visbias.pictures import drawn_pairs
 from tests.studies.visbias.simulated import build, folders, picture, requests
 
 
@@ -257,6 +257,29 @@ def test_any_manifest_with_groups_of_ones_own_is_shown(tmp_path: Path) -> None:
     (tmp_path / "1.png").unlink()
     with pytest.raises(DataError, match=r"1\.png"):
         study.source.check({"image": ["0.png"], "image_1": ["1.png"], "image_2": ["2.png"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "a column 'race' .or 'gender', or 'skin_tone', or another that --group names"),
+        ({"group": ["height"]}, "a column 'height' .groups are compared by it.; is 'hight' meant"),
+        ({"group": ["hight"], "race": ["asian"]}, "a column 'race' .the people that you choose have it"),
+        ({"group": ["hight"], "occupation": ["cook"]}, "a column 'occupation' .the people that you choose have it"),
+    ],
+)
+def test_a_list_that_lacks_a_column_of_what_is_compared_or_chosen_is_refused(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    (tmp_path / "a.png").write_bytes(picture(1))
+    (tmp_path / "people.csv").write_text("path,hight\na.png,tall\n")
+    with pytest.raises(DataError, match=f"^people.csv: your list needs {words}.*It has: path, hight.$"):
+        build(manifest=str(tmp_path / "people.csv"), **options)
+
+
+def test_a_list_of_pictures_has_no_effect_on_forms(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="--manifest has no effect without --task mcq, --task yesno or"):
+        build(manifest=str(tmp_path / "people.csv"), task=["form"])
 
 
 def test_beings_need_a_species_and_names_of_their_own(tmp_path: Path) -> None:

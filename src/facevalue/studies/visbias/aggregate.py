@@ -15,8 +15,8 @@ from facevalue.answers.form_fields import decode_forms
 from facevalue.errors import DataError
 from facevalue.measures.estimators import level_ranks
 from facevalue.measures.group_shares import GROUP, PERSON, UNIT, Dimension
-from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.parsing import CHOICES, FormField
+from facevalue.studies.visbias.pictures import SPECIES
 from facevalue.studies.visbias.text_estimates import WordTables
 
 SEED = 0

@@ -27,7 +27,6 @@ from facevalue.statistics.statistic import Score
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import SEED, TEXT, Asked, TaskAnswers, dimensions, family_of, sampled_units
 from facevalue.studies.visbias.comparisons import add_pairs
-from facevalue.studies.visbias.design import SPECIES
 from facevalue.studies.visbias.divergence import (
     ChoiceGroups,
     Votes,
@@ -40,6 +39,7 @@ from facevalue.studies.visbias.divergence import (
 from facevalue.studies.visbias.form_graph import CONDITIONS, form_bounds, gather_forms, shift_graph
 from facevalue.studies.visbias.measures import LABELS
 from facevalue.studies.visbias.parsing import CHOICES
+from facevalue.studies.visbias.pictures import SPECIES
 from facevalue.studies.visbias.tables import ORDERED, ChoiceQuestion, choice_questions, genders, races, toml
 from facevalue.studies.visbias.text_estimates import MarkedWords, TextEstimates
 

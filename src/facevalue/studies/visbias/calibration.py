@@ -9,9 +9,9 @@ from facevalue.answers.form_fields import decode_forms
 from facevalue.protocol.calibration import Calibration, Rival, Rows, both_ways, words_of
 from facevalue.statistics.rivals import EACH_OTHER, OTHERS, PART, SIDE, UNIT, VALUE
 from facevalue.studies.visbias.analysis import FIELDS, GROUPS, LEVELS
-from facevalue.studies.visbias.design import SWAPPED
 from facevalue.studies.visbias.form_graph import CONDITIONS
 from facevalue.studies.visbias.parsing import CHOICES, attributes
+from facevalue.studies.visbias.pictures import SWAPPED
 
 _DIMENSIONS = ("skin_tone", "gender")
 _GROUPS = ("skin tone", "gender")

@@ -26,7 +26,7 @@ from facevalue.statistics.levels import Mean
 from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias.aggregate import TaskAnswers, family_of
-from facevalue.studies.visbias.design import ORDERS, SPECIES
+from facevalue.studies.visbias.pictures import ORDERS, SPECIES
 
 EVEN_SHARE = 0.5
 """Share of ranked pairs in which either is above, were there nothing between them."""

@@ -22,10 +22,11 @@ from facevalue.answers.free_text import split_texts
 from facevalue.answers.sorting import Judge
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
+from facevalue.protocol.settings import Options
 from facevalue.stimuli.forms import Form, text_form
 from facevalue.studies.visbias import tables
-from facevalue.studies.visbias.design import ORDERS, SWAPPED
-from facevalue.studies.visbias.settings import TABLES, Selection
+from facevalue.studies.visbias.pictures import ORDERS, SWAPPED
+from facevalue.studies.visbias.settings import COMPOSITE, TABLES
 from facevalue.studies.visbias.tables import PairQuestion, choice_questions, comparisons, toml
 from facevalue.types import Option, Question, Sampling
 
@@ -93,18 +94,18 @@ class PromptBuilder:
 
     def __init__(
         self,
-        chosen: Selection,
+        options: Options,
         sampling: Mapping[str, Sampling],
         forms: Sequence[Form],
         attributes: Sequence[FormField],
     ) -> None:
-        self._composite = chosen.composite
-        self._prompts = chosen.prompts
+        self._composite = options["images"] == COMPOSITE
+        self._prompts = str(options["prompts"])
         self._sampling = dict(sampling)
         self._forms = forms
         self._fields = json.dumps({a.title: a.categories.names for a in attributes})
-        self._choices = {question.name: question for question in tables.choice_questions(chosen.prompts)}
-        self._comparisons = {question.name: question for question in tables.comparisons(chosen.prompts)}
+        self._choices = {question.name: question for question in tables.choice_questions(self._prompts)}
+        self._comparisons = {question.name: question for question in tables.comparisons(self._prompts)}
         self._question = lru_cache(maxsize=65_536)(self._make_question)
 
     def questions(self, frame: pl.DataFrame) -> list[Question]:

@@ -1,11 +1,7 @@
-"""Settings of VisBias, read and checked."""
+"""Settings of VisBias: what its user may choose."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from facevalue.protocol.settings import Setting, chosen, names, own_files, temperature, whole
+from facevalue.protocol.settings import Options, Setting, chosen, names, own_files
 from facevalue.studies.visbias.tables import WORDINGS, choice_questions
-from facevalue.types import OptionValue, Sampling
 
 NAME = "visbias"
 TITLE = "VisBias: explicit bias in choices and comparisons, implicit bias in descriptions and forms"
@@ -55,8 +51,14 @@ SETTINGS = (
         [],
         needs=PEOPLE,
     ),
-    Setting("folder", "Show the authors' photographs: the folder with occupation/race_gender/N.jpg.", ""),
-    Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", "", excludes=("folder",)),
+    Setting("folder", "Show the authors' photographs: the folder with occupation/race_gender/N.jpg.", "", needs=PEOPLE),
+    Setting(
+        "manifest",
+        "Show your own pictures instead: a CSV, JSONL or Parquet manifest.",
+        "",
+        needs=PEOPLE,
+        excludes=("folder",),
+    ),
     *own_files(OWN, OWN),
     Setting(
         "species",
@@ -109,56 +111,11 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Choice of the questions, checked; races, genders, occupations and groups are not yet compared with pictures."""
-
-    tasks: tuple[str, ...]
-    questions: tuple[str, ...]
-    prompts: str
-    races: tuple[str, ...]
-    genders: tuple[str, ...]
-    occupations: tuple[str, ...]
-    groups: tuple[str, ...]
-    pairs: int
-    pair_seed: int
-    composite: bool
-    descriptions: int
-    forms: int
-    form_seed: int
-    categories: str
-
-    @property
-    def draws(self) -> int:
-        """Requests for descriptions of one image."""
-        from facevalue.answers.free_text import AT_ONCE  # noqa: PLC0415 - help of the settings needs no Polars
-
-        return -(-self.descriptions // AT_ONCE) if self.prompts == "released" else self.descriptions
+def tasks_asked(options: Options) -> tuple[str, ...]:
+    """The tasks that are chosen, all by default."""
+    return chosen("task", names(options, "task"), TASKS) or TASKS
 
 
-def selection(options: Mapping[str, OptionValue]) -> Selection:
-    """Read what was chosen."""
-    return Selection(
-        tasks=chosen("task", names(options, "task"), TASKS) or TASKS,
-        questions=chosen("question", names(options, "question"), _QUESTIONS) or _QUESTIONS,
-        prompts=str(options["prompts"]),
-        races=tuple(names(options, "race")),
-        genders=tuple(names(options, "gender")),
-        occupations=tuple(names(options, "occupation")),
-        groups=tuple(names(options, "group")),
-        pairs=whole(options, "pairs", 1),
-        pair_seed=whole(options, "pair_seed", 0),
-        composite=options["images"] == COMPOSITE,
-        descriptions=whole(options, "descriptions", 1, 1000),
-        forms=whole(options, "forms", 1, 1000),
-        form_seed=whole(options, "form_seed", 0),
-        categories=str(options["categories"]),
-    )
-
-
-def sampling(options: Mapping[str, OptionValue], task: str) -> Sampling:
-    """Sampling of a task's replies: greedy, of descriptions at temperature one (section 3)."""
-    limit = whole(options, "max_tokens", 0) or LIMITS[task]
-    return Sampling(
-        temperature(options, "description_temperature" if task == "description" else "temperature"), 1.0, limit
-    )
+def questions_asked(options: Options) -> tuple[str, ...]:
+    """The questions that are chosen, all by default."""
+    return chosen("question", names(options, "question"), _QUESTIONS) or _QUESTIONS

@@ -13,18 +13,27 @@ from facevalue.annotations.group_lists import theirs
 from facevalue.answers.free_text import row_per_text
 from facevalue.design import Design
 from facevalue.measures.cells import Grouped, MissingBy
-from facevalue.protocol.settings import seeds
+from facevalue.protocol.settings import Options, names, seeds, temperature, whole
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
-from facevalue.studies.visbias.design import PEOPLE, SPECIES, layout
 from facevalue.studies.visbias.measures import LABELS, MEASURES
 from facevalue.studies.visbias.parsing import PromptBuilder, attributes
-from facevalue.studies.visbias.pictures import PeoplePictures, photographs, read_pictures, source, spelled_out
-from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, Selection, sampling, selection
+from facevalue.studies.visbias.pictures import (
+    FACTORS,
+    PEOPLE,
+    SPECIES,
+    PeoplePictures,
+    layout,
+    photographs,
+    read_pictures,
+    source_of,
+    spelled_out,
+)
+from facevalue.studies.visbias.settings import CITATION, LIMITS, NAME, TITLE, questions_asked, tasks_asked
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
-from facevalue.types import OptionValue
+from facevalue.types import OptionValue, Sampling
 
 EVENLY = (
     "a choice that every second answer names, where the sample tells least; a pilot of your own model says how even "
@@ -147,19 +156,19 @@ FOLLOWED = {
 def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> Study:
     """Build the study."""
     options = spelled_out(options)
-    chosen = selection(options)
     if options["stereotype_words"] and manifest is None:
         theirs(str(options["stereotype_words"]))  # so that nothing is wrong with them once everything is paid for
-    pictures = read_pictures(options, chosen, manifest)
-    fields = attributes(chosen.categories)
-    asks_forms = any(task in ("form", "text-form") for task in chosen.tasks)
-    choices = tuple((a.title, a.categories.names) for a in fields)
-    forms = cyclic_forms(choices, chosen.forms, chosen.form_seed) if asks_forms else ()
-    placed = layout(pictures.parts, pictures.groups, _filled_fields(forms), chosen)
+    pictures = read_pictures(options, manifest)
+    fields = attributes(str(options["categories"]))
+    forms: tuple[Form, ...] = ()
+    if not {"form", "text-form"}.isdisjoint(tasks_asked(options)):
+        choices = tuple((a.title, a.categories.names) for a in fields)
+        forms = cyclic_forms(choices, whole(options, "forms", 1, 1000), whole(options, "form_seed", 0))
+    placed = layout(pictures.kinds, pictures.groups, _filled_fields(forms), options)
     usual = sampling(options, "mcq")
     samplings = {task: s for task in _TASKS if (s := sampling(options, task)) != usual}
-    builder = PromptBuilder(chosen, samplings, forms, fields)
-    released = chosen.prompts == "released"
+    builder = PromptBuilder(options, samplings, forms, fields)
+    released = options["prompts"] == "released"
     answer = partial(parsing.answer, attributes=fields, released=released)
     images = pictures.frame["image"].to_list()
 
@@ -175,6 +184,9 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         setting = Asked(pictures.groups, tuple(images), fields, words, people_on_images(pictures.frame), max_tokens)
         return estimates_of(answers, setting)
 
+    # Of images that are paired both count.
+    kinds = (Grouped.from_column, Grouped.of_pairs)
+    grouped = tuple(kind(name, "set", "image") for kind in kinds for name in pictures.groups)
     plain = Study(
         name=NAME,
         version=2,
@@ -183,31 +195,30 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         manifest=pictures.frame,
         design=placed.design,
         draws=Draws(seeds=seeds(options), sampling=usual),
-        source=source(options, pictures, forms, chosen),
+        source=source_of(options, pictures, forms),
         ask=builder.questions,
         sample=placed.sample,
         answer=answer,
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
-            protocol=_protocol(options, forms, chosen),
+            protocol=_protocol(options, forms),
             left_out=pictures.left_out,
             counted_by=("prompt",),
-            precision=_precision(placed.design, pictures, chosen),
+            precision=_precision(placed.design, pictures, options),
         ),
-        watched=Watched(followed=FOLLOWED, missing_by=_missing_by(pictures.groups)),
+        watched=Watched(followed=FOLLOWED, missing_by=MissingBy(grouped, ("task", "question"))),
         asked_together=("set", "image", "pair", "form"),
     )
-    if not asks_forms:
+    if not forms:
         return plain
     return replace(plain, reading=Reading(judged=lambda judge: replace(plain, answer=partial(answer, judge=judge))))
 
 
-def _missing_by(groups: Sequence[str]) -> MissingBy:
-    """Groups of images and of pairs of them; of those that are paired both count."""
-    singles = (Grouped.from_column(name, "set", "image") for name in groups)
-    pairs = (Grouped.of_pairs(name, "set", "image") for name in groups)
-    return MissingBy((*singles, *pairs), ("task", "question"))
+def sampling(options: Options, task: str) -> Sampling:
+    """Sampling of a task's replies: greedy, of descriptions at temperature one (section 3)."""
+    name = "description_temperature" if task == "description" else "temperature"
+    return Sampling(temperature(options, name), 1.0, whole(options, "max_tokens", 0) or LIMITS[task])
 
 
 def _filled_fields(forms: tuple[Form, ...]) -> list[str]:
@@ -215,27 +226,27 @@ def _filled_fields(forms: tuple[Form, ...]) -> list[str]:
     return [json.dumps(dict(form.filled)) for form in forms]
 
 
-def _precision(design: Design, pictures: PeoplePictures, chosen: Selection) -> Precision | None:
+def _precision(design: Design, pictures: PeoplePictures, options: Options) -> Precision | None:
     """Choices lead the page, those by the first of `PLANNED` that is compared."""
-    people = next((rows for kind, rows in pictures.parts if kind == PEOPLE), pl.DataFrame())
+    people = next((rows for kind, rows in pictures.kinds if kind == PEOPLE), pl.DataFrame())
     factor = next((name for name in PLANNED if name in pictures.groups and name in people.columns), None)
-    if factor is None or "mcq" not in chosen.tasks:
+    if factor is None or "mcq" not in tasks_asked(options):
         return None
-    questions = [question for question in choice_questions() if question.name in chosen.questions]
+    questions = [question for question in choice_questions() if question.name in questions_asked(options)]
     groups = sum(people[name].n_unique() for name in pictures.groups if name in people.columns and name != SPECIES)
-    options, ordered = (
+    choices, ordered = (
         [len(question.levels) for question in questions],
         [question.name in ORDERED for question in questions],
     )
-    families = 2 if "yesno" in chosen.tasks else 1
-    return choice_precision(design, people[factor], groups, options, ordered, "mcq", parsing.CHOICES, families)
+    families = 2 if "yesno" in tasks_asked(options) else 1
+    return choice_precision(design, people[factor], groups, choices, ordered, "mcq", parsing.CHOICES, families)
 
 
-def _protocol(options: Mapping[str, OptionValue], forms: tuple[Form, ...], chosen: Selection) -> Design | None:
+def _protocol(options: Options, forms: tuple[Form, ...]) -> Design | None:
     """The paper's 700 photographs, where drawings show only a part of them."""
-    if options["folder"] or options["manifest"] or chosen.races or chosen.genders or chosen.occupations:
+    if options["folder"] or options["manifest"] or any(names(options, name) for name in FACTORS):
         return None
-    return layout([(PEOPLE, photographs())], ("race", "gender"), _filled_fields(forms), chosen).design
+    return layout([(PEOPLE, photographs())], ("race", "gender"), _filled_fields(forms), options).design
 
 
 def _titles() -> Mapping[str, Mapping[str, str]]:
