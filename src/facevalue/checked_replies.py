@@ -32,7 +32,8 @@ ODD = ("The reply cannot count: ", "What is stored cannot count: ")
 """Beginnings of errors of replies that came, and of those that are stored."""
 _REASON = 2_000  # characters of an error that are kept
 _STATUSES = frozenset(Status)
-_SAID = (Status.OK, Status.TRUNCATED)
+_OK, _ERROR, _TRUNCATED = Status.OK, Status.ERROR, Status.TRUNCATED  # an attribute of an Enum takes its time
+_SAID = (_OK, _TRUNCATED)
 _STATUS = pl.Enum([status.value for status in Status])
 _AT_ONCE, _LATER = 20, 100
 """Numbers of replies in a row that cannot count after which asking ends: before one that can, and after."""
@@ -135,7 +136,7 @@ class ReplyCheck:
                 "command asks it again."
             )
             return _failed_response(request, str(error))
-        if checked.status is not Status.ERROR:
+        if checked.status is not _ERROR:
             self._in_a_row, self._limit = 0, _LATER
         return checked
 
@@ -187,10 +188,11 @@ def checked_response(response: object, request: Request) -> Response:
     _, _, status, text, probs, prompt, completion, latency, error = response
     status, text = _checked_status(status), checked_text(text)
     probs = None if probs is None else checked_probabilities(probs, len(request.question.options))
-    if status is Status.OK and text is None and probs is None:
+    if status is _OK and text is None and probs is None:
         raise ReplyError("it has neither text nor probabilities")
     if text and probs is None and status in _SAID:
-        truncated, options = status is Status.TRUNCATED, tuple(option.text for option in request.question.options)
+        truncated = status is _TRUNCATED
+        options = [option.text for option in request.question.options] if truncated else ()
         if (thought := endless_thought(text, truncated=truncated, options=options)) is not None:
             error = error or (CUT_THINKING if truncated else ENDLESS_THINKING)
             status, text = Status.TRUNCATED, thought

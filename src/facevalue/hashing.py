@@ -25,21 +25,19 @@ def question_hash(question: Question) -> int:
     What the options mean to the study has no part in it. A question without a conversation, drawn once and as the study
     says, keeps the hash that it had before there could be another.
     """
-    options = [text for option in question.options for text in (option.label, option.text)]
-    texts = [text for turn in question.turns for text in turn]
-    turns = [f"{_hash(('turns', *texts)):016x}"] if texts else []  # one part after pairs: no option can stand for it
-    sampling = question.sampling
-    draws = (
-        [f"draw {question.draw} {_hash(_sampling_texts(sampling)) if sampling else 0:016x}"]
-        if sampling or question.draw
-        else []
-    )
-    return _hash(("question", question.prompt, question.system, *options, *turns, *draws))
+    data = _QUESTION + _piece(question.prompt) + _piece(question.system)
+    data += b"".join([_option(option.label, option.text) for option in question.options])
+    if question.turns:  # one part after pairs: no option can stand for it
+        data += _piece(f"{_hash(('turns', *(text for turn in question.turns for text in turn))):016x}")
+    if question.sampling or question.draw:
+        sampling = _hash(_sampling_texts(question.sampling)) if question.sampling else 0
+        data += _piece(f"draw {question.draw} {sampling:016x}")
+    return _digest(data)
 
 
 def stimulus_hash(stimulus: Stimulus) -> int:
     """Hash the digest of what is shown."""
-    return _hash(("stimulus", stimulus.digest))
+    return _digest(_STIMULUS + _piece(stimulus.digest))
 
 
 def conditions_hash(sampling: Sampling, seed: int, exact: bool, constrain: bool = False, asked_of: int = 0) -> int:
@@ -76,13 +74,24 @@ def combined_hash(stimuli: Hashes, questions: Hashes, conditions: Hashes) -> Has
 
 
 def _hash(pieces: Iterable[str | None]) -> int:
-    return int.from_bytes(blake2b(b"".join(map(_piece, pieces)), digest_size=8).digest(), "little")
+    return _digest(b"".join(map(_piece, pieces)))
 
 
-@lru_cache(maxsize=4096)  # labels and texts of options come again and again
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
+
+
 def _piece(piece: str | None) -> bytes:
     """A part after its length, so that moving a character from one part to the next changes the hash."""
     if piece is None:
         return b"-"
     data = piece.encode("utf-8", "surrogatepass")
     return len(data).to_bytes(8, "little") + data
+
+
+_QUESTION, _STIMULUS = _piece("question"), _piece("stimulus")
+
+
+@lru_cache(maxsize=4096)  # options come again and again
+def _option(label: str, text: str) -> bytes:
+    return _piece(label) + _piece(text)

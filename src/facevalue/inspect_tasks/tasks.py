@@ -123,7 +123,7 @@ class AskedTrials:
                 picture_share(row, stimulus.picture_share) for row, stimulus in zip(responses, stimuli, strict=True)
             ]
         frame = to_frame(responses, np.zeros(len(responses), dtype=np.uint64), None, shares)
-        frame = frame.with_columns(remove_thinking(pl.col("text")))
+        frame = frame.sort("trial", "repeat", maintain_order=True).with_columns(remove_thinking(pl.col("text")))
         factors = self.study.design.trials(frame["trial"].to_numpy())
         return self.study.answer(pl.concat([factors, frame.select(self.study.reading.columns)], how="horizontal"))
 

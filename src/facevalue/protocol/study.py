@@ -40,6 +40,8 @@ class About:
         written "attribute/variation".
     subject:
         What is audited, where that is not the model that is asked; empty where it is. Runs are called by it.
+    stimulus:
+        Noun for what is shown with a question, and its plural.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class About:
     content_note: str = ""
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     subject: str = ""
+    stimulus: tuple[str, str] = ("picture", "pictures")
 
 
 @dataclass(frozen=True, slots=True)

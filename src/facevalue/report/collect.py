@@ -323,6 +323,7 @@ def _statement(study: Study, run: StoredRun) -> DataStatement:
         factors=factors,
         shown_images=image_count,
         shown_identities=persons,
+        stimulus=study.about.stimulus,
         source=_SOURCES[study.source.kind],
         licence="Apache-2.0, with FaceValue" if study.source.kind is Kind.ILLUSTRATED else "",
         labels="As drawn" if study.source.kind is Kind.ILLUSTRATED else "As in the user's manifest",

@@ -195,6 +195,8 @@ class DataStatement:
     shown_images: int | None = None
     shown_identities: int | None = None
     """Numbers of both that a sample of the study asks about; None where all is asked, or the design names nobody."""
+    stimulus: tuple[str, str] = ("picture", "pictures")
+    """Noun for what is counted of a sample, such as pairs of pictures, and its plural."""
     unit: str = ""
     """What is sampled of a list of one's own pictures, and how many there are."""
     question: str = ""

@@ -59,6 +59,8 @@ class Plan:
         Estimates for the sample.
     cost:
         In the currency of the prices; None if none were given.
+    nouns:
+        Noun for what is shown, and its plural.
     """
 
     study: str
@@ -72,6 +74,7 @@ class Plan:
     available: tuple[BlockPlan, ...] | None = None
     left_out: tuple[LeftOut, ...] = ()
     added: tuple[BlockPlan, ...] = ()
+    nouns: tuple[str, str] = ("picture", "pictures")
 
     @property
     def stimuli(self) -> int:
@@ -89,14 +92,14 @@ class Plan:
         return _sum_counts([block.counted for block in self.blocks])
 
     def __repr__(self) -> str:
-        facts = {"requests": self.asked, "pictures": self.pictures}
+        facts = {"requests": self.asked, self.nouns[1].replace(" ", "_"): self.pictures}
         facts |= {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
         cost = "" if self.cost is None else f", cost={self.cost:,.2f}"
         return f"Plan({self.study!r}, {', '.join(f'{name}={count:,}' for name, count in facts.items())}{cost})"
 
     def _repr_html_(self) -> str:
         facts = {
-            "study": self.study, "requests": f"{self.asked:,}", "pictures": f"{self.pictures:,}",
+            "study": self.study, "requests": f"{self.asked:,}", self.nouns[1]: f"{self.pictures:,}",
             "tokens of prompts": f"{self.prompt_tokens:,}", "tokens of replies": f"{self.completion_tokens:,}",
         }  # fmt: skip
         facts |= {} if self.cost is None else {"cost": f"{self.cost:,.2f}"}
@@ -157,6 +160,7 @@ def plan(
         design_blocks,
         study.planned.left_out,
         tuple(p for block, p in blocks if block.added),
+        study.about.stimulus,
     )
 
 

@@ -60,7 +60,7 @@ class TrialNumbers:
 
 
 _STIMULI = 4_096  # that are remembered, without their pictures: more than a unit has
-_KEPT = 65_536  # questions whose hashes are remembered
+_KEPT = 16_384  # questions whose hashes are remembered
 
 
 @dataclass(slots=True)
@@ -118,7 +118,8 @@ class RequestBuilder:
         )
         self._columns = stimulus_columns(study)
         self._made: dict[int, tuple[Stimulus, int]] = {}
-        self._known: dict[int, tuple[Question, int]] = {}
+        self._question_hashes: dict[int, int] = {}
+        self._kept: list[Question] = []
 
     def chunk(self, trials: Index, requested: npt.NDArray[np.bool_]) -> Chunk:
         """Decode trials, in the order of asking, and say what each is told."""
@@ -126,7 +127,10 @@ class RequestBuilder:
         questions = self._study.ask(frame)
         stimuli = self._study.design.stimulus_numbers(trials)
         _, rows, numbers = np.unique(stimuli, return_index=True, return_inverse=True)
-        of_stimuli: list[dict[str, str | None]] = frame.select(self._columns)[rows].to_dicts()
+        columns = [frame[name].gather(rows).to_list() for name in self._columns]
+        of_stimuli: list[dict[str, str | None]] = [
+            dict(zip(self._columns, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
         firsts = np.flatnonzero(np.diff(stimuli, prepend=-1))
         levels = [of_stimuli[number] for number in numbers[firsts].tolist()]
         bounds = [*firsts.tolist(), len(questions)]
@@ -167,17 +171,16 @@ class RequestBuilder:
 
     def _hashes(self, questions: list[Question]) -> Hashes:
         # By identity: hashing a prompt of a thousand characters per trial would cost more than all the rest. The
-        # question is kept with its hash, as an identity may be given again once its owner is gone.
-        entries = self._known
-        if len(entries) > _KEPT:
-            entries.clear()
-        out = []
+        # question is kept as long as its hash, as an identity may be given again once its owner is gone.
+        hashes, questions_kept = self._question_hashes, self._kept
+        if len(hashes) > _KEPT:
+            hashes.clear()
+            questions_kept.clear()
         for question in questions:
-            entry = entries.get(id(question))
-            if entry is None:
-                entry = entries[id(question)] = (question, question_hash(question))
-            out.append(entry[1])
-        return np.array(out, dtype=np.uint64)
+            if id(question) not in hashes:
+                hashes[id(question)] = question_hash(question)
+                questions_kept.append(question)
+        return np.array([hashes[id(question)] for question in questions], dtype=np.uint64)
 
 
 def picture_share(response: Response, share: Callable[[], float] | None) -> float | None:

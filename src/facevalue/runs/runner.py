@@ -232,7 +232,6 @@ class _FolderSession(RunSession):
     def _enter_shard(self, frame: pl.DataFrame) -> None:
         """Enter a shard that is safe on the disk into all counts."""
         tally, status = self._tally, frame["status"]
-        tally.stored += frame.height
         tally.errors += int((status == "error").sum())
         if len(tally.failures) < _MOST_KINDS:
             tally.failures.update(frame.filter(status == "error")["error"].drop_nulls().to_list())
@@ -246,6 +245,7 @@ class _FolderSession(RunSession):
         tally.na += reasons.len() - reasons.null_count()
         quoting = not tally.unparsed.quoted_enough
         tally.unparsed += unparsed_of(self._study, frame, reasons, quoting=quoting)
+        tally.stored += frame.height  # last, as the other thread looks at the rest once this has changed
 
     def _list(self, shards: Collection[Path]) -> None:
         """Write down which shards there are."""

@@ -1,6 +1,7 @@
 """Session of a run, wherever its answers are stored: its course, counts, limits, and what people are told."""
 
 import contextlib
+import gc
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -190,6 +191,16 @@ def check_same_run(stored: RunManifest, asked_for: RunManifest, place: object, k
         raise RunError(f"{place} was begun with other settings: {settings}. Restore them, or name another {kind}.")
 
 
+@contextlib.contextmanager
+def _set_apart() -> Iterator[None]:
+    """Keep whatever is in memory now out of the search for objects that nobody needs, which a run makes often."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 class RunSession(ABC):
     """One session of a run, from the first request to the last answer stored.
 
@@ -231,6 +242,7 @@ class RunSession(ABC):
         self._meter = Meter()
         self._came = 0
         self._reported = 0.0
+        self._watched = -1
         self._stopped = ""  # by which limit
         self._enough = before.enough
         self._known_after = 0  # requests, in this session
@@ -317,7 +329,7 @@ class RunSession(ABC):
             self._note(note)
         self._compare_pictures()
         try:
-            with silence_told(self._progress, still=lambda: not self._came):
+            with silence_told(self._progress, still=lambda: not self._came), _set_apart():
                 self._ask(signals)
         except KeyboardInterrupt:
             self._interrupted = True
@@ -345,6 +357,9 @@ class RunSession(ABC):
 
     def _watch(self) -> None:
         """End the session where a limit is reached."""
+        if self._watched == self._tally.stored and self._settings.max_cost is None:
+            return  # nothing was stored since it was last looked at
+        self._watched = self._tally.stored
         replies, invalid = self._tally.stored - self._tally.errors, self._tally.na
         if (reason := self._limits.limit_reached(replies, invalid, self._tally.unparsed)) and not self._stopping:
             self._stopped = reason

@@ -28,7 +28,10 @@ class Kind(StrEnum):
 
 def factors_of(levels: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the row of a trial frame without what is no factor."""
-    return {name: level for name, level in levels.items() if name not in ("trial", "block")}
+    factors = dict(levels)
+    factors.pop("trial", None)
+    factors.pop("block", None)
+    return factors
 
 
 class Source(Protocol):

@@ -409,7 +409,7 @@ class PairSource:
             left, right = right, left
         digests = self._individuals.digest(left), self._individuals.digest(right)
         # Left before right: the side of option 1 is part of the digest.
-        digest_lines = "\n".join((self._composition.name, *digests)).encode()
+        digest_lines = f"{self._composition.name}\n{digests[0]}\n{digests[1]}".encode()
         digest = hashlib.blake2b(digest_lines, digest_size=16).hexdigest()
         return Stimulus(str(number), digest, factors_of(levels), partial(self._load, (left, right), digests, digest), 1)
 

@@ -199,7 +199,7 @@ def to_frame(
     times: Sequence[float] | None = None,
     picture_shares: Sequence[float | None] | None = None,
 ) -> pl.DataFrame:
-    """Responses, the hashes of their requests, picture shares and perhaps when they came, sorted by request."""
+    """Responses in the order given, the hashes of their requests, picture shares and perhaps when they came."""
     if not rows:
         return pl.DataFrame(schema=RESPONSES if times is None else TIMED)
     trial, repeat, status, text, probs, prompt, completion, latency, error = zip(*rows, strict=True)
@@ -221,7 +221,7 @@ def to_frame(
     if times is not None:
         came = pl.Series("at", np.array(times) * 1000).cast(pl.Int64).cast(pl.Datetime("ms"))
         frame = frame.with_columns(came.dt.replace_time_zone("UTC"))
-    return frame.sort("trial", "repeat", maintain_order=True)
+    return frame
 
 
 def _lists(name: str, values: Sequence[tuple[float, ...] | None]) -> pl.Series:

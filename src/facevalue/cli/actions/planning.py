@@ -283,7 +283,7 @@ def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:
         yield Text.assemble("  ", omission.what, (f"  {omission.why}", "dim"))
     scope = "The sample" if sampled else "Everything" if plan.available is None else "Everything that can be shown"
     base = ", base images included," if plan.baseline and not sampled else ""
-    about = f"about {plan.pictures:,} pictures" if plan.pictures else "without a picture"
+    about = f"about {plan.pictures:,} {plan.nouns[plan.pictures != 1]}" if plan.pictures else "without a picture"
     yield Text(f"{scope}{base} takes {plan.asked:,} requests {about}.")
     yield Text(f"Tokens, roughly: {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out.", style="dim")
     if plan.pictures:

@@ -236,10 +236,15 @@ class DrawnPeople:
     def __init__(self, folder: Path | None = None) -> None:
         self._kept = PortraitCache(folder, SIZE)
         self._pixels = lru_cache(maxsize=_KEEP)(self._load)
+        self._digests: dict[str, str] = {}
 
     def digest(self, picture: str) -> str:
         """Return a hash of all that the picture depends on, without drawing it."""
-        return _digest(_tables(), picture)
+        digest = self._digests.get(picture)
+        if digest is None:
+            _split(picture)
+            digest = self._digests[picture] = blake2b(f"{_tables()}|{picture}".encode(), digest_size=20).hexdigest()
+        return digest
 
     def pixels(self, picture: str) -> npt.NDArray[np.uint8]:
         """Return a picture as an array of shape (512, 512, 3), red green blue, that cannot be written to."""
@@ -256,12 +261,6 @@ class DrawnPeople:
             pixels = np.array(image.convert("RGB"), dtype=np.uint8)
         pixels.flags.writeable = False
         return pixels
-
-
-@lru_cache(maxsize=65536)
-def _digest(tables: str, picture: str) -> str:
-    _split(picture)
-    return blake2b(f"{tables}|{picture}".encode(), digest_size=20).hexdigest()
 
 
 def picture_svg(picture: str) -> str:

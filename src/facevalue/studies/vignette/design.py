@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product, starmap
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from facevalue.studies.vignette.settings import Selection
 
 IRRELEVANT = 3
 """Ability questions with the role of another kind of time that the released code asks of each picture."""
+
+
+_FACTS = ("paradigm", "question", "about", "trait", "valence", "pair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,11 @@ class Prompt:
     valence: str | None = None
     pair: str | None = None
     """As `trait` and `valence`: of a term (Table 5) or decision."""
+    contrast: str = ""
+    shown: str = "picture"
+    wording: str = "1"
+    reference: str = "identity"
+    """Levels of the pairs it is asked about, and of its variants."""
 
 
 def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:
@@ -122,6 +131,35 @@ class Layout:
     def variants(self) -> npt.NDArray[np.int64]:
         """Trials of each block that differ only in wording and reference."""
         return np.array([block.prompts // len(block.prompt[0]) for block in self.design.blocks], dtype=np.int64)
+
+    @cached_property
+    def _numbered_prompts(self) -> tuple[dict[Prompt, int], npt.NDArray[np.int64]]:
+        """Numbers of all prompts in all variants; and that of each prompt of each block, one block after another."""
+        places: dict[Prompt, int] = {}
+        numbers: list[int] = []
+        for block in self.design.blocks:
+            axis, *axes = block.prompt
+            levels = axis.choices()
+            rows = zip(*(levels[name] for name in ("prompt", *_FACTS)), strict=True)
+            of = {axis.name: axis.choices()[axis.name] for axis in axes}
+            facts = block.constants["contrast"], block.constants.get("shown", "picture")
+            variants = product(rows, of.get("wording", ("1",)), of.get("reference", ("identity",)))
+            prompts = starmap(Prompt, ((*row, *facts, *variant) for row, *variant in variants))
+            numbers += [places.setdefault(prompt, len(places)) for prompt in prompts]
+        return places, np.array(numbers, dtype=np.int64)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All prompts in all variants, each once."""
+        return tuple(self._numbered_prompts[0])
+
+    def locate(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The block of each trial, and its prompt as a place among `prompts`."""
+        design = self.design
+        counts = np.array([block.prompts for block in design.blocks])
+        block = np.searchsorted(design.offsets, numbers, side="right") - 1
+        prompt = (numbers - design.offsets[block]) % counts[block]
+        return block, self._numbered_prompts[1][(np.cumsum(counts) - counts)[block] + prompt]
 
     def pair_numbers(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The number of each trial's pair, the same with and without its picture."""
@@ -213,8 +251,7 @@ def _why_nothing(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], ch
 
 
 def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:
-    columns = ("paradigm", "question", "about", "trait", "valence", "pair")
-    attributes = {c: tuple(getattr(p, c) for p in prompts_asked) for c in columns}
+    attributes = {c: tuple(getattr(p, c) for p in prompts_asked) for c in _FACTS}
     axes: list[Axis] = [Factor("prompt", tuple(p.name for p in prompts_asked), attributes)]
     if chosen.wordings != ("1",):
         axes.append(Factor("wording", chosen.wordings))

@@ -1,9 +1,11 @@
 """Options of each trial, in a reproducible order, and what replies choose of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from facevalue.answers import NA, NA_DTYPE, parse_column
 from facevalue.answers.base import UNREAD
 from facevalue.answers.columns import exact_or_drawn
 from facevalue.design import mix
-from facevalue.measures.estimators import Codes, code_levels, number_levels
+from facevalue.measures.estimators import Codes, code_levels
 from facevalue.stimuli.pairs import left_first
 from facevalue.studies.vignette.design import Layout, keys
 from facevalue.studies.vignette.settings import RELEASED, TWO
@@ -28,7 +30,6 @@ _DISTRACTORS = 3
 _TOGETHER = 1024  # rows whose draws fit a processor's cache
 _LEFT, _RIGHT, _NOBODY = r"(?i)\bleft\b", r"(?i)\bright\b", r"(?i)\b(?:none|neither|nobody|no one)\b"
 _ROLES = tuple(f"role_{code}" for code in range(4))
-_PERSON = ("gender", "dimension", "identity")
 
 
 class OptionForm(IntEnum):
@@ -56,6 +57,7 @@ LEVELS: Mapping[OptionForm, tuple[str, ...]] = {
 """Meaning of each role, in the order of the roles."""
 
 
+_FACTS = {"who": OptionForm.WHO, "doing": OptionForm.DOING}
 _TWO, _PLUS = (OptionForm.PEOPLE, OptionForm.ACTIVITIES, OptionForm.FOUR), (OptionForm.WHO, OptionForm.FOUR)
 _WEIGHTS: Mapping[str, tuple[int, tuple[OptionForm, ...]]] = {
     "weight": (0, tuple(OptionForm)),
@@ -70,28 +72,32 @@ _WEIGHTS: Mapping[str, tuple[int, tuple[OptionForm, ...]]] = {
 
 @dataclass(frozen=True)
 class Offered:
-    """The options of each row of a trial frame."""
+    """People and activities that each row of a trial frame asks about, and the options that it offers."""
 
     form: npt.NDArray[np.int8]
     """Their `OptionForm`."""
     wordings: tuple[str, ...]
-    """All wordings of options that there are."""
+    """All wordings, of options, people and activities, which the numbers below are places in."""
     texts: Codes
     """Shape (rows, 4): the number of each role's wording; -1 where there are but two."""
     place: npt.NDArray[np.int8]
     """Shape (rows, 4): where each role stands in the list; -1 for none."""
     left_first: npt.NDArray[np.bool_]
     """True where identity 1 or activity 1 is the left half of the picture."""
+    prompt: Codes
+    """As a place in `Layout.prompts`."""
+    second: npt.NDArray[np.bool_]
+    """True where it asks about person or activity 2."""
+    identities: Codes
+    activities: Codes
+    names: Codes
+    """Shape (rows, 2): the identity and activity of either half, -1 for none, and what its person is called there."""
 
     def wordings_of_rows(self, rows: Codes) -> pl.DataFrame:
         """Wordings of the roles of some rows, in the columns `role_0` ... `role_3`; null where there are but two."""
-        return to_texts(self.wordings, self.texts[rows], _ROLES)
-
-
-_COLUMNS = (
-    "gender", "dimension", "contrast", "shown", "prompt", "paradigm", "question", "about", "trait", "wording",
-    "reference", "identity", "identity_1", "identity_2", "activity", "activity_1", "activity_2",
-)  # fmt: skip
+        columns = (pl.Series(number).replace(-1, None) for number in self.texts[rows].T)
+        texts = pl.Series(self.wordings)
+        return pl.DataFrame([texts.gather(column).alias(name) for name, column in zip(_ROLES, columns, strict=True)])
 
 
 class Offers:
@@ -106,89 +112,85 @@ class Offers:
     def __init__(
         self, layout: Layout, words: pl.DataFrame, seed: int, composed: bool = True, prompts: str = "paper"
     ) -> None:
-        self._layout = layout
+        self._layout, self._words = layout, words
         self._seed = seed
         self._composed = composed
         self._released = prompts == RELEASED
         self._people = OptionForm.PEOPLE if prompts in (TWO, RELEASED) else OptionForm.FOUR
-        names = list(dict.fromkeys(p for b in layout.design.blocks for p in b.prompt[0].columns()[0].values))
-        self._prompts = list(map(str, names))
         self._activities = [activity.name for activity in activities()]
         self._both_and_none = [text.capitalize() if self._released else text for text in (BOTH, NONE)]
         listed = [text.capitalize() for text in self._activities] if self._released else []
-        columns = layout.design.trials([]).select(pl.col("^activity(_[12])?$"))
+        columns = layout.design.trials([]).select(pl.col("^(activity|identity)(_[12])?$"))
         designed = [level for column in columns for level in code_levels(column)[0]]
-        wordings = (*POSITIONS, *self._both_and_none, *self._activities, *listed, *designed, *words["word"])
+        sides = [text.removeprefix("the ") for text in POSITIONS]
+        wordings = (*POSITIONS, *sides, *self._both_and_none, *self._activities, *listed, *designed, *words["word"])
         self._number = {text: at for at, text in enumerate(dict.fromkeys(wordings))}
-        self._levels = [words[column].unique().to_list() for column in _PERSON]
-        self._word = np.full([len(levels) + 1 for levels in self._levels], -1)
-        places = tuple(number_levels(words[name], of) for name, of in zip(_PERSON, self._levels, strict=True))
-        self._word[places] = [self._number[word] for word in words["word"]]
+        self._levels = pl.Enum(list(self._number))
         code = {name: i for i, name in enumerate(self._activities)}
         self._similar = np.eye(len(code), dtype=bool)
         for pair in similar_activities():
             a, b = (code[name] for name in pair)
             self._similar[a, b] = self._similar[b, a] = True
 
+    @cached_property
+    def _names(self) -> Codes:
+        """Number of what an identity is called, shape (blocks, wordings); -1 for what is no identity of the block."""
+        table = np.full((len(self._layout.design.blocks), len(self._number) + 1), -1)
+        words = self._words.partition_by("gender", "dimension", as_dict=True)
+        for row, block in zip(table, self._layout.design.blocks, strict=True):
+            called = words.get((block.constants["gender"], block.constants["dimension"]), self._words.clear())
+            for identity, word in called.select("identity", "word").iter_rows():
+                if identity in self._number:
+                    row[self._number[identity]] = self._number[word]
+        return table
+
+    @cached_property
+    def _prompts(self) -> tuple[npt.NDArray[Any], ...]:
+        """Number of each prompt's name, form of its options, whether it is about 2, and whether by position."""
+        prompts = self._layout.prompts
+        names = {name: at for at, name in enumerate(dict.fromkeys(prompt.name for prompt in prompts))}
+        people = [OptionForm.ACTIVITIES if prompt.contrast == "activity" else self._people for prompt in prompts]
+        forms = [_FACTS.get(prompt.question, form) for prompt, form in zip(prompts, people, strict=True)]
+        flags = np.array([(prompt.about == "2", prompt.reference == "position") for prompt in prompts], dtype=np.bool_)
+        return np.array([names[prompt.name] for prompt in prompts]), np.array(forms, dtype=np.int8), *flags.T
+
     def offered_options(self, frame: pl.DataFrame) -> Offered:
         """Work out the options of each row of a trial frame."""
         numbers = frame["trial"].to_numpy().astype(np.int64)
+        block, prompt = self._layout.locate(numbers)
+        name, form, second, by_position = (facts[prompt] for facts in self._prompts)
         pairs = self._layout.pair_numbers(numbers)
-        key = keys(pairs, _numbers(frame, "prompt", self._prompts), self._seed)
+        key = keys(pairs, name, self._seed)
         left = left_first(pairs, self._seed) if self._composed else np.ones(numbers.size, dtype=bool)
-        form = self._forms(frame)
         place = np.full((numbers.size, 4), -1, dtype=np.int8)
         four = form >= OptionForm.WHO
         place[four] = _ORDERS[(key[four] % np.uint64(len(_ORDERS))).astype(np.int64)]
-        second = (key[~four] >> np.uint64(7)) & np.uint64(1)
-        place[~four, 0], place[~four, 1] = second, 1 - second
-        return Offered(form, tuple(self._number), self._texts(frame, form, left, key), place, left)
-
-    def complete(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """All columns, as text, with the people and activities of each half, and those that are asked about."""
-        have = [pl.col(c).cast(pl.String) if c in frame.columns else pl.lit(None, pl.String).alias(c) for c in _COLUMNS]
-        rows = frame.select(have).with_columns(
-            pl.coalesce(f"{name}_{k}", name).alias(f"{name}_{k}") for name in ("identity", "activity") for k in (1, 2)
+        last = (key[~four] >> np.uint64(7)) & np.uint64(1)
+        place[~four, 0], place[~four, 1] = last, 1 - last
+        identities, doing = (_numbers_of_halves(frame, name, self._levels) for name in ("identity", "activity"))
+        people = self._names[block[:, None], identities]
+        options, names = (  # the positions with their article in options, and without it in questions
+            np.where(by_position[:, None], np.where(left[:, None], halves, halves[::-1]), people)
+            for halves in (np.arange(2), np.arange(2, 4))
         )
-        second = pl.col("about") == "2"
-        rows = rows.with_columns(
-            pl.when(second).then("identity_2").otherwise("identity_1").alias("asked_identity"),
-            pl.when(second).then("activity_2").otherwise("activity_1").alias("asked_activity"),
-        )
-        return rows.hstack(to_texts(tuple(self._number), self._words_of_people(frame), ("word_1", "word_2")))
-
-    def _forms(self, frame: pl.DataFrame) -> npt.NDArray[np.int8]:
-        form = np.full(frame.height, self._people, dtype=np.int8)
-        form[_is_level(frame, "contrast", "activity")] = OptionForm.ACTIVITIES
-        form[_is_level(frame, "question", "who")] = OptionForm.WHO
-        form[_is_level(frame, "question", "doing")] = OptionForm.DOING
-        return form
+        texts = self._texts(form, second, options, doing, key)
+        return Offered(form, tuple(self._number), texts, place, left, prompt, second, identities, doing, names)
 
     def _texts(
-        self, frame: pl.DataFrame, form: npt.NDArray[np.int8], left: npt.NDArray[np.bool_], key: npt.NDArray[np.uint64]
-    ) -> Codes:
+        self, form: npt.NDArray[np.int8], second: npt.NDArray[np.bool_], people: Codes, doing: Codes,
+        key: npt.NDArray[np.uint64],
+    ) -> Codes:  # fmt: skip
         """Number of each role's wording, shape (rows, 4)."""
-        second, positions = _is_level(frame, "about", "2"), np.array([self._number[text] for text in POSITIONS])
-        by_position = _is_level(frame, "reference", "position")[:, None]
-        places = np.where(left[:, None], positions, positions[::-1])
-        people = np.where(by_position, places, self._words_of_people(frame))
-        both_activities = _numbers_of_halves(frame, "activity", tuple(self._number))
-        texts = np.full((frame.height, 4), -1)
+        texts = np.full((form.size, 4), -1)
         texts[:, 2:] = np.where(np.isin(form, _PLUS)[:, None], [self._number[text] for text in self._both_and_none], -1)
-        texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], both_activities, people)
+        texts[:, :2] = np.where((form == OptionForm.ACTIVITIES)[:, None], doing, people)
         asks_second = (form == OptionForm.WHO) & second
         texts[asks_second, :2] = texts[asks_second, 1::-1]
-        doing = np.flatnonzero(form == OptionForm.DOING)
-        right = both_activities[doing, second[doing].astype(np.int64)]
+        facts = np.flatnonzero(form == OptionForm.DOING)
+        right = doing[facts, second[facts].astype(np.int64)]
         wrong = self._listed_wrong if self._released else self._wrong
-        texts[doing, 0], texts[doing, 1:] = right, wrong(right, both_activities[doing], key[doing])
+        texts[facts, 0], texts[facts, 1:] = right, wrong(right, doing[facts], key[facts])
         return texts
-
-    def _words_of_people(self, frame: pl.DataFrame) -> Codes:
-        """Numbers of the names of the two people, shape (rows, 2)."""
-        genders, dimensions, identities = self._levels
-        gender, dimension = _numbers(frame, "gender", genders), _numbers(frame, "dimension", dimensions)
-        return self._word[gender[:, None], dimension[:, None], _numbers_of_halves(frame, "identity", identities)]
 
     def _listed_wrong(self, right: Codes, pictured: Codes, _: npt.NDArray[np.uint64]) -> Codes:
         """Three wrong activities as the authors' code takes them: the other person's, then the first of its list.
@@ -226,26 +228,15 @@ class Offers:
         return numbers[wrong]
 
 
-def to_texts(texts: Sequence[str], numbers: Codes, names: Sequence[str]) -> pl.DataFrame:
-    """Texts of numbers of shape (rows, columns), in columns of these names; null for -1."""
-    columns = (pl.Series(name, column).replace(-1, None) for name, column in zip(names, numbers.T, strict=True))
-    return pl.DataFrame([pl.Series(texts).gather(column).alias(column.name) for column in columns])
-
-
-def _is_level(frame: pl.DataFrame, name: str, level: str) -> npt.NDArray[np.bool_]:
-    """Flag the rows that have a level of a column."""
-    return _numbers(frame, name, [level]) == 0
-
-
-def _numbers(frame: pl.DataFrame, name: str, levels: Sequence[str]) -> Codes:
-    """Place of each row's level among levels; -1 for others, and where there is no such column."""
-    return number_levels(frame[name], levels) if name in frame.columns else np.full(frame.height, -1)
-
-
-def _numbers_of_halves(frame: pl.DataFrame, name: str, levels: Sequence[str]) -> Codes:
-    """Identity or activity on both halves of a picture, as places among levels, shape (rows, 2)."""
-    alike, *sides = (_numbers(frame, column, levels) for column in (name, f"{name}_1", f"{name}_2"))
-    return np.stack([np.where(side < 0, alike, side) for side in sides], axis=1)
+def _numbers_of_halves(frame: pl.DataFrame, name: str, levels: pl.Enum) -> Codes:
+    """Identity or activity on both halves of a picture, as places among levels, shape (rows, 2); -1 for none."""
+    shared, *sides = (
+        frame[column].cast(levels, strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        if column in frame.columns
+        else np.full(frame.height, -1)
+        for column in (name, f"{name}_1", f"{name}_2")
+    )
+    return np.stack([np.where(side < 0, shared, side) for side in sides], axis=1)
 
 
 def answer(frame: pl.DataFrame, offered: Offered) -> pl.DataFrame:

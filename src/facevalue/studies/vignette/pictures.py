@@ -269,11 +269,12 @@ def picture_name(gender: str, dimension: str, identity: str, activity: str | Non
 
 def _picture_names(row: Mapping[str, str | None]) -> tuple[str, str]:
     """Names of the pictures of identity 1 (or activity 1) and 2."""
-    within, get = (row["gender"] or "", row["dimension"] or ""), row.get
-    identity, activity, person = get("identity") or "", get("activity"), get("person")
+    get = row.get
+    identity, activity, person = get("identity"), get("activity"), get("person")
+    within, whose = f"{row['gender'] or ''}|{row['dimension'] or ''}", "" if person is None else f"|{person}"
     return (
-        picture_name(*within, get("identity_1") or identity, get("activity_1") or activity, person),
-        picture_name(*within, get("identity_2") or identity, get("activity_2") or activity, person),
+        f"{within}|{get('identity_1') or identity or ''}|{get('activity_1') or activity or ''}{whose}",
+        f"{within}|{get('identity_2') or identity or ''}|{get('activity_2') or activity or ''}{whose}",
     )
 
 

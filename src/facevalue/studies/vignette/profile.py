@@ -144,18 +144,9 @@ def profile_pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         paradigm.filter(pl.col("above")).alias("high"),
     )
     lows, highs, size = pl.col("low").list.len(), pl.col("high").list.len(), pl.col("paradigms")
-    return patterns.with_columns(
-        pl.when(size < 2)
-        .then(pl.lit(ALONE))
-        .when(lows == size)
-        .then(pl.lit(LOW))
-        .when(highs == size)
-        .then(pl.lit(HIGH))
-        .when((lows > 0) & (highs > 0))
-        .then(pl.lit(CONFLICTING))
-        .otherwise(pl.lit(MIXED))
-        .alias("pattern")
-    )
+    cases = {ALONE: size < 2, LOW: lows == size, HIGH: highs == size, CONFLICTING: (lows > 0) & (highs > 0)}
+    first = pl.coalesce(*(pl.when(case).then(pl.lit(name)) for name, case in cases.items()), pl.lit(MIXED))
+    return patterns.with_columns(pattern=first)
 
 
 def profile_correlations(first: Array, second: Array, seed: int, resamples: int = RESAMPLES) -> Estimates:

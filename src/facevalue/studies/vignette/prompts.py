@@ -1,18 +1,21 @@
 """Questions of sections 4.1-4.4 filled in, with their options; role questions (4.4) and the irrelevant control."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.prompts.phrases import with_article
-from facevalue.studies.vignette.options import LEVELS, POSITIONS, Offered, OptionForm
+from facevalue.measures.estimators import Codes
+from facevalue.prompts.phrases import slots, with_article
+from facevalue.studies.vignette.design import Prompt
+from facevalue.studies.vignette.options import LEVELS, Offered, OptionForm
 from facevalue.studies.vignette.tables import TRAITS, activities, questions, read, times
 from facevalue.types import Option, Question
 from facevalue.untrusted_files import read_text, to_json
@@ -153,43 +156,12 @@ def irrelevant(activity: str, k: int, *, seed: int = 0, table: Mapping[str, Role
     return table[names[place]]
 
 
-class _QuestionRow(NamedTuple):
-    """Levels that a question depends on: a row of the columns of `Offers.complete`."""
-
-    contrast: str
-    shown: str | None
-    paradigm: str
-    question: str
-    wording: str | None
-    reference: str | None
-    trait: str | None
-    word_1: str
-    word_2: str
-    activity_1: str | None
-    activity_2: str | None
-    asked_activity: str | None
-    about: str | None
-    asked_identity: str
-
-
 _LEVELS = tuple(LEVELS[form] for form in OptionForm)
-
-
-@cache
-def _roles_in_order(place: tuple[int, ...]) -> tuple[int, ...]:
-    """Roles in the order in which a question lists them."""
-    return tuple(role for _, role in sorted((at, role) for role, at in enumerate(place) if at >= 0))
-
-
-@lru_cache(maxsize=2**16)
-def _option(text: str, level: str) -> Option:
-    return Option("", text, level)
-
-
-def _options(form: int, texts: tuple[str | None, ...], place: tuple[int, ...]) -> tuple[Option, ...]:
-    """The options of a question in the order in which it lists them."""
-    levels = _LEVELS[form]
-    return tuple([_option(texts[role] or "", levels[role]) for role in _roles_in_order(place)])
+_MEANINGS = list(dict.fromkeys(level for levels in _LEVELS for level in levels))
+_MEANING = np.array([[*map(_MEANINGS.index, levels), -1, -1][:4] for levels in _LEVELS])
+"""Meaning of each role of the options of each form, as a place in `_MEANINGS`."""
+_MOST = 2**16  # texts that are remembered
+_BEFORE, _BETWEEN, _AFTER = (CHOICES.format(question="\0", options="\0")).split("\0")
 
 
 class RoleQuestions:
@@ -197,10 +169,11 @@ class RoleQuestions:
 
     Without a picture the question is bare: replies are constrained to the options, and no list of them is shown. With
     `released`, as the released code: its questions, all of them bare, after its system prompt. `seed` says which roles
-    its control names.
+    its control names. `prompts`: those of the design (`Layout.prompts`).
     """
 
-    def __init__(self, roles: Mapping[str, Role], released: bool, seed: int) -> None:
+    def __init__(self, prompts: Sequence[Prompt], roles: Mapping[str, Role], released: bool, seed: int) -> None:
+        self._prompts = prompts
         self._roles = roles
         self._released = released
         self._seed = seed
@@ -209,67 +182,94 @@ class RoleQuestions:
             for q in questions()
             for contrast in q.contrasts
         }
-        self._question = lru_cache(maxsize=2**16)(self._make)
+        self._texts: dict[tuple[int, ...], str] = {}
+        self._options: dict[int, Option] = {}
 
-    def questions(self, frame: pl.DataFrame, offered: Offered) -> list[Question]:
-        """The question of each row of a complete frame (`Offers.complete`); equal ones are the same object."""
-        rows = frame.select(_QuestionRow._fields).iter_rows()
-        marks = zip(offered.form.tolist(), offered.left_first.tolist(), strict=True)
-        texts, places = (
-            offered.wordings_of_rows(np.arange(frame.height)).iter_rows(),
-            map(tuple, offered.place.tolist()),
-        )
+    def questions(self, offered: Offered) -> list[Question]:
+        """The question of each row of a trial frame."""
+        about = np.arange(offered.prompt.size), offered.second.astype(np.int64)
+        texts = self._fill_rows(offered, offered.names[about], offered.activities[about])
+        listed, options = self._list_options(offered)
+        if not self._released:
+            bare = pl.Series(np.array([prompt.shown == "text" for prompt in self._prompts])[offered.prompt])
+            bare_texts = pl.Series(texts, dtype=pl.String)
+            with_options = pl.concat_str(pl.lit(_BEFORE), bare_texts, pl.lit(_BETWEEN), listed, pl.lit(_AFTER))
+            texts = pl.select(pl.when(bare).then(bare_texts).otherwise(with_options)).to_series().to_list()
+        system = SYSTEM if self._released else None
+        facts = [self._facts[number] for number in offered.prompt.tolist()]
+        names = [*offered.wordings, None]
+        people = [offered.identities[about].tolist(), offered.activities[about].tolist()]
         return [
-            self._question(_QuestionRow(*row), form, left, text, place)
-            for row, (form, left), text, place in zip(rows, marks, texts, places, strict=True)
+            Question(text, of_row, system, {**of_prompt, "identity": names[identity], "activity": names[activity]})
+            for text, of_row, of_prompt, identity, activity in zip(texts, options, facts, *people, strict=True)
         ]
 
-    def _make(
-        self, row: _QuestionRow, form: int, left: bool, texts: tuple[str | None, ...], place: tuple[int, ...]
-    ) -> Question:
-        options = _options(form, texts, place)
-        text = self._fill(row, left)
-        if not self._released and row.shown != "text":
-            text = CHOICES.format(question=text, options="; ".join(option.text for option in options))
-        facts = {
-            "scenario": f"{'decision ' * (row.paradigm == 'decision')}{row.question}",
-            "paradigm": row.paradigm,
-            "question": row.question,
-            "activity": row.asked_activity,
-            "identity": row.asked_identity,
-            "trait": row.trait,
-        }
-        return Question(text, options, SYSTEM if self._released else None, facts)
+    @cached_property
+    def _facts(self) -> list[dict[str, str | None]]:
+        """Levels of each prompt, for simulated models."""
+        facts = ({"paradigm": p.paradigm, "question": p.question, "trait": p.trait} for p in self._prompts)
+        return [{"scenario": f"{'decision ' * (of['paradigm'] == 'decision')}{of['question']}", **of} for of in facts]
 
-    def _fill(self, row: _QuestionRow, left: bool) -> str:
-        names, halves = [row.word_1, row.word_2], [row.activity_1, row.activity_2][:: 1 if left else -1]
-        if row.reference == "position":
-            names = [position.removeprefix("the ") for position in (POSITIONS if left else POSITIONS[::-1])]
-        text = self._template(row).format(
-            identity=names[row.about == "2"],
-            activity=row.asked_activity,
-            activity_1=halves[0],
-            activity_2=halves[1],
-            term=row.question,
-            **self._role(row),
-        )
-        return text if row.shown != "text" else text.replace(" in this image", "")
+    def _list_options(self, offered: Offered) -> tuple[pl.Series, list[tuple[Option, ...]]]:
+        """The options of each row in the order in which it lists them: as text, and one by one."""
+        size = len(offered.wordings)
+        order = np.argsort(np.where(offered.place < 0, 4, offered.place), axis=1, kind="stable")
+        rows = np.arange(order.shape[0])[:, None]
+        texts = offered.texts[rows, order]
+        keys = np.where(texts < 0, -1, _MEANING[offered.form][rows, order] * size + texts)
+        for key in np.unique(keys[keys >= 0]).tolist():
+            if key not in self._options:
+                self._options[key] = Option("", offered.wordings[key % size], _MEANINGS[key // size])
+        options = self._options
+        listed = [tuple([options[key] for key in row if key >= 0]) for row in keys.tolist()]
+        wordings = pl.Series(offered.wordings)
+        columns = [wordings.gather(pl.Series(column).replace(-1, None)) for column in texts.T]
+        return pl.select(pl.concat_str(columns, separator="; ", ignore_nulls=True)).to_series(), listed
 
-    def _template(self, row: _QuestionRow) -> str:
-        number = int(row.wording or "1") - 1
-        if row.paradigm == "decision":
-            if row.question.startswith("irrelevant"):
-                return "Who should I hire as a {role}?"  # of the authors' file, whatever the article should be
-            if number == 0 or row.question != "ability":
-                text = self._roles[row.asked_activity or ""].questions[row.question]
-                return paraphrase(text, number).replace("{", "{{").replace("}", "}}")
-        name = {"stereotype": "term", "decision": "role"}.get(row.paradigm, row.question)
-        return self._templates[row.paradigm, name, row.contrast][number]
+    def _fill_rows(self, offered: Offered, names: Codes, doing: Codes) -> list[str]:
+        """The question of each row without its options; filled in once for all that ask the same."""
+        left = np.where(offered.left_first[:, None], offered.activities, offered.activities[:, ::-1])
+        slotted = np.column_stack([names, doing, left])
+        key = np.column_stack([offered.prompt, np.where(self._slots[offered.prompt], slotted, -1)])
+        if len(self._texts) > _MOST:
+            self._texts.clear()
+        words, texts, out = (*offered.wordings, ""), self._texts, []
+        for row in map(tuple, key.tolist()):
+            text = texts.get(row)
+            if text is None:
+                text = texts[row] = self._fill(self._prompts[row[0]], *(words[place] for place in row[1:]))
+            out.append(text)
+        return out
 
-    def _role(self, row: _QuestionRow) -> dict[str, str]:
-        if row.paradigm != "decision":
-            return {}
-        role = self._roles[row.asked_activity or ""]
-        if row.question.startswith("irrelevant"):
-            role = irrelevant(role.activity, int(row.question.split()[1]), seed=self._seed, table=self._roles)
-        return {"role": role.noun, "a_role": with_article(role.noun)}
+    @cached_property
+    def _slots(self) -> npt.NDArray[np.bool_]:
+        """Flags of each prompt: it names a person, an activity, and those of either half."""
+        flags = []
+        for prompt in self._prompts:
+            fields = {"activity"} if prompt.paradigm == "decision" else set(slots(self._template(prompt)))
+            flags.append([name in fields for name in ("identity", "activity", "activity_1", "activity_2")])
+        return np.array(flags, dtype=np.bool_)
+
+    def _fill(self, prompt: Prompt, identity: str, activity: str, *halves: str) -> str:
+        """Question about a person and an activity; `halves`: the activities, that of the left half first."""
+        if prompt.paradigm == "decision":
+            text = self._role_question(prompt, activity)
+        else:
+            left, right = halves
+            levels = {"activity_1": left, "activity_2": right, "term": prompt.question}
+            text = self._template(prompt).format(identity=identity, activity=activity, **levels)
+        return text if prompt.shown != "text" else text.replace(" in this image", "")
+
+    def _template(self, prompt: Prompt) -> str:
+        name = {"stereotype": "term", "decision": "role"}.get(prompt.paradigm, prompt.question)
+        return self._templates[prompt.paradigm, name, prompt.contrast][int(prompt.wording) - 1]
+
+    def _role_question(self, prompt: Prompt, activity: str) -> str:
+        """The question of a decision; its pattern is the authors', whatever the article should be, in their control."""
+        role = self._roles[activity]
+        if prompt.question.startswith("irrelevant"):
+            control = irrelevant(role.activity, int(prompt.question.split()[1]), seed=self._seed, table=self._roles)
+            return f"Who should I hire as a {control.noun}?"
+        if prompt.wording == "1" or prompt.question != "ability":
+            return paraphrase(role.questions[prompt.question], int(prompt.wording) - 1)
+        return self._template(prompt).format(role=role.noun, a_role=with_article(role.noun))

@@ -28,6 +28,11 @@ def _identities() -> list[str]:
     return list(dict.fromkeys(i.name for d in dimensions() for i in identities(d.name)))
 
 
+def _activities() -> list[str]:
+    """The activities."""
+    return [activity.name for activity in activities()]
+
+
 SETTINGS = (
     Setting("paradigm", "Only these paradigms (factuality,perception,stereotype,decision).", [], levels=PARADIGMS),
     Setting(
@@ -37,24 +42,13 @@ SETTINGS = (
         levels=lambda: [d.name for d in dimensions()],
     ),
     Setting(
-        "contrast",
-        "Only these picture pairs (identity,activity,identity-activity,portrait).",
-        [],
-        levels=CONTRASTS,
+        "contrast", "Only these picture pairs (identity,activity,identity-activity,portrait).", [], levels=CONTRASTS
     ),
     Setting("gender", "Only pairs of this gender (male,female).", [], levels=GENDERS),
     Setting(
-        "identity",
-        "Only these identities (old,young,doctor ...); at least two of a dimension.",
-        [],
-        levels=_identities,
+        "identity", "Only these identities (old,young,doctor ...); at least two of a dimension.", [], levels=_identities
     ),
-    Setting(
-        "activity",
-        "Only these activities (cooking,programming ...).",
-        [],
-        levels=lambda: [activity.name for activity in activities()],
-    ),
+    Setting("activity", "Only these activities (cooking,programming ...).", [], levels=_activities),
     Setting(
         "drawings",
         "What is shown: the part of the study that FaceValue can draw, or nothing (plans, text, simulated models).",
@@ -82,12 +76,7 @@ SETTINGS = (
         "reference", "What options name: the identities, left and right (position), or both in turn.", ["identity"]
     ),
     Setting("wording", "Wordings of the questions: 1 is the paper's, 2 and 3 its paraphrases (Table 11).", ["1"]),
-    Setting(
-        "shown",
-        "Show the picture, ask without it (text), or both in turn.",
-        ["picture"],
-        levels=SHOWN,
-    ),
+    Setting("shown", "Show the picture, ask without it (text), or both in turn.", ["picture"], levels=SHOWN),
     Setting(
         "roles",
         "The authors' role questions (a JSON file) instead of FaceValue's own.",
@@ -133,7 +122,7 @@ def selection(
         "contrast": CONTRASTS,
         "gender": GENDERS,
         "identity": shown_identities or _identities(),
-        "activity": shown_activities or [activity.name for activity in activities()],
+        "activity": shown_activities or _activities(),
         "wording": WORDINGS,
         "reference": REFERENCES,
         "shown": SHOWN,

@@ -220,12 +220,12 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     shuffle = whole(options, "shuffle_seed", 0)
     words_of = words(pictures.frame, released)
     options_shown = Offers(layout, words_of, shuffle, composed=not pictures.composed, prompts=str(options["prompts"]))
-    builder = RoleQuestions(_roles(options, layout, chosen, released), released, shuffle)
+    builder = RoleQuestions(layout.prompts, _roles(options, layout, chosen, released), released, shuffle)
 
     return Study(
         name=NAME,
         version=2,
-        about=About(title=TITLE, citation=CITATION, content_note=NOTE, titles=TITLES),
+        about=About(TITLE, CITATION, NOTE, TITLES, stimulus=("pair of pictures", "pairs of pictures")),
         options=options,
         manifest=pictures.frame,
         design=layout.design,
@@ -235,7 +235,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
             constrain=True,
         ),
         source=source(pictures, options, shuffle),
-        ask=lambda frame: builder.questions(options_shown.complete(frame), options_shown.offered_options(frame)),
+        ask=lambda frame: builder.questions(options_shown.offered_options(frame)),
         changes=Changes(sampled=(sampled_unit(1), sampled_unit(2))),
         sample=layout.sample,
         answer=lambda frame: answer(frame, options_shown.offered_options(frame)),
