@@ -45,3 +45,9 @@ def test_blocks_that_are_asked_as_text_show_no_picture() -> None:
     pictured = sum(b.trials for b in both.available or () if b.factors["shown"] == "picture")
     assert 0 < pictured < both.asked
     assert both.prompt_tokens - none.prompt_tokens == 100 * pictured
+
+
+def test_pairs_of_pictures_are_counted_as_pairs() -> None:
+    planned = plan(studies.protocol("vignette").study({"dimension": ["age"], "drawings": "none"}), sample=200)
+    assert planned.nouns == ("pair of pictures", "pairs of pictures")
+    assert f"pairs_of_pictures={planned.pictures:,}" in repr(planned)

@@ -13,7 +13,7 @@ from facevalue.design import Axis, Block, Design, Factor, Pairs, mix
 from facevalue.design.sampling import sample_equally
 from facevalue.errors import DataError
 from facevalue.studies.vignette import tables
-from facevalue.studies.vignette.settings import Selection
+from facevalue.studies.vignette.settings import Chosen
 
 IRRELEVANT = 3
 """Ability questions with the role of another kind of time that the released code asks of each picture."""
@@ -188,11 +188,11 @@ class Layout:
         return list(groups.values())
 
 
-def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, released: bool) -> Layout:
+def product_layout(casts: Sequence[Cast], chosen: Chosen, drop: bool, released: bool) -> Layout:
     """Cross everyone with everything: the paper's design, each block a product (Table 8)."""
     blocks = []
     for cast in casts:
-        for contrast in chosen.contrasts or tables.CONTRASTS:
+        for contrast in chosen["contrast"] or tables.CONTRASTS:
             axes = cast.axes(contrast, drop)
             if axes is not None:
                 names = {"gender": cast.gender, "dimension": cast.dimension, "contrast": contrast}
@@ -200,7 +200,7 @@ def product_layout(casts: Sequence[Cast], chosen: Selection, drop: bool, release
     return _layout(blocks, chosen, released)
 
 
-def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Layout:
+def listed_layout(pairs: pl.DataFrame, chosen: Chosen, released: bool) -> Layout:
     """Take the pairs of a list: one block per gender, dimension and contrast.
 
     It has the columns `pair` (unique id), gender, dimension, contrast, and what is shown; null where there is none.
@@ -215,20 +215,20 @@ def listed_layout(pairs: pl.DataFrame, chosen: Selection, released: bool) -> Lay
     return _layout(blocks, chosen, released)
 
 
-def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection, released: bool) -> Layout:
+def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Chosen, released: bool) -> Layout:
     blocks: list[Block] = []
     twins: list[int] = []
     first: dict[int, int] = {}
-    for medium in chosen.shown:
+    for medium in chosen["shown"]:
         for i, (axes, constants) in enumerate(pictures):
             contrast = constants["contrast"]
-            prompts_asked = prompts(contrast, chosen.paradigms, released)
+            prompts_asked = prompts(contrast, chosen["paradigm"], released)
             if medium == "text":  # there is nothing to recognise; the authors' code asks for decisions alone
                 put = ("decision",) if released else tables.PARADIGMS[1:]
                 prompts_asked = tuple(p for p in prompts_asked if p.paradigm in put)
             if not prompts_asked:
                 continue
-            facts = {**constants, **({} if chosen.shown == ("picture",) else {"shown": medium})}
+            facts = {**constants, **({} if chosen["shown"] == ("picture",) else {"shown": medium})}
             name = " ".join([*constants.values(), *(["text"] if medium == "text" else [])])
             twins.append(first.setdefault(i, len(blocks)))
             blocks.append(Block(name, axes, _prompt_axes(prompts_asked, chosen, contrast, medium), facts))
@@ -237,26 +237,26 @@ def _layout(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen:
     return Layout(Design(tuple(blocks)), tuple(twins))
 
 
-def _why_nothing(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Selection) -> str:
+def _why_nothing(pictures: Sequence[tuple[tuple[Axis, ...], dict[str, str]]], chosen: Chosen) -> str:
     if not pictures:
         return (
             "Nothing is left to show: of the identities and activities chosen no picture pair can be made. Pairs are "
             "made of two identities within one dimension."
         )
     contrasts = ", ".join(dict.fromkeys(constants["contrast"] for _, constants in pictures))
-    paradigms = ", ".join(chosen.paradigms)
-    if chosen.shown == ("text",) and chosen.paradigms == ("factuality",):
+    paradigms = ", ".join(chosen["paradigm"])
+    if chosen["shown"] == ("text",) and chosen["paradigm"] == ("factuality",):
         return "Nothing is left to ask: without a picture there is nothing to recognise (factuality, shown as text)."
     return f"Nothing is left to ask: pairs that contrast {contrasts} are not asked about {paradigms}."
 
 
-def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Selection, contrast: str, medium: str) -> tuple[Axis, ...]:
+def _prompt_axes(prompts_asked: Sequence[Prompt], chosen: Chosen, contrast: str, medium: str) -> tuple[Axis, ...]:
     attributes = {c: tuple(getattr(p, c) for p in prompts_asked) for c in _FACTS}
     axes: list[Axis] = [Factor("prompt", tuple(p.name for p in prompts_asked), attributes)]
-    if chosen.wordings != ("1",):
-        axes.append(Factor("wording", chosen.wordings))
-    if chosen.references != ("identity",) and medium == "picture" and contrast != "activity":
-        axes.append(Factor("reference", chosen.references))
+    if chosen["wording"] != ("1",):
+        axes.append(Factor("wording", chosen["wording"]))
+    if chosen["reference"] != ("identity",) and medium == "picture" and contrast != "activity":
+        axes.append(Factor("reference", chosen["reference"]))
     return tuple(axes)
 
 

@@ -42,8 +42,8 @@ def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     whole_study: Mapping[str, OptionValue] = {setting.name: setting.default for setting in RUN}
     narrowed = selection({**whole_study, **{name: options[name] for name in ("contrast", *_NARROWED)}})
     count = whole(options, "people", 1, MOST_PEOPLE)
-    portraits = not narrowed.contrasts or "portrait" in narrowed.contrasts
-    engaged = narrowed.contrasts != ("portrait",)
+    portraits = not narrowed["contrast"] or "portrait" in narrowed["contrast"]
+    engaged = narrowed["contrast"] != ("portrait",)
     table = everyone(narrowed).filter(
         pl.col("activity").is_null() & portraits | pl.col("activity").is_not_null() & engaged
     )

@@ -28,7 +28,7 @@ from facevalue.stimuli.pair_lists import identity_pairs
 from facevalue.stimuli.pairs import ComposedPairs, FileIndividuals, NoPicture, PairSource
 from facevalue.studies.vignette import tables
 from facevalue.studies.vignette.design import Cast
-from facevalue.studies.vignette.settings import RELEASED, Selection, selection
+from facevalue.studies.vignette.settings import RELEASED, Chosen, selection
 from facevalue.types import OptionValue
 
 # Folders in which VIGNETTE's authors keep their pictures.
@@ -191,7 +191,7 @@ class RolePictures:
 
     frame: pl.DataFrame
     """The manifest: one row per picture."""
-    chosen: Selection
+    chosen: Chosen
     """Choice of what is asked about."""
     pairs: pl.DataFrame | None = None
     """Its pairs where they are a list; None where everyone is paired with everyone."""
@@ -213,16 +213,13 @@ def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | N
     frame, left_out = list_pictures(SOURCES, options, manifest)
     composed = "identity_1" in frame.columns or "activity_1" in frame.columns
     chosen = selection(options, levels(frame, "identity"), levels(frame, "activity"))
-    for dimension in chosen.dimensions:
+    for dimension in chosen["dimension"]:
         if dimension not in frame["dimension"]:
             raise UnknownNameError("dimension", dimension, frame["dimension"].unique().to_list())
     frame = select_levels(
         frame,
-        {
-            "gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities,
-            "activity": chosen.activities, "contrast": chosen.contrasts,
-        },
-    )  # fmt: skip
+        {name: chosen[name] for name in (*_PERSON, "activity", "contrast")},
+    )
     if not frame.height:
         raise DataError("None of the pictures is of the genders, dimensions, identities and activities chosen.")
     if composed:
@@ -237,7 +234,7 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     """Source of the stimuli."""
     size = RELEASED_SIZE if options["prompts"] == RELEASED else None
     if not source_of(SOURCES, options).setting:
-        if options["drawings"] == "none" or pictures.chosen.shown == ("text",) or pictures.unshown:
+        if options["drawings"] == "none" or pictures.chosen["shown"] == ("text",) or pictures.unshown:
             return NoPicture()
         return PairSource(DrawnPeople(default_cache()), _picture_names, shuffle, size)
     kind = kind_of(options, Kind.PHOTOGRAPHS if options["pata"] else Kind.UNSTATED)
@@ -290,16 +287,15 @@ def _table_6() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys((*_PERSON, "paper", "released"), pl.String()), orient="row")
 
 
-def everyone(chosen: Selection) -> pl.DataFrame:
+def everyone(chosen: Chosen) -> pl.DataFrame:
     """The pictures of the paper (section 3): every identity with every activity, and portraits."""
-    activities = [a.name for a in tables.activities() if a.name in (chosen.activities or (a.name,))]
+    activities = [a.name for a in tables.activities() if a.name in (chosen["activity"] or (a.name,))]
     return _cross_activities(_people(chosen), activities)
 
 
-def _people(chosen: Selection) -> pl.DataFrame:
+def _people(chosen: Chosen) -> pl.DataFrame:
     """Gender, dimension and name of the identities that were chosen."""
-    levels = {"gender": chosen.genders, "dimension": chosen.dimensions, "identity": chosen.identities}
-    return select_levels(_table_6().select(_PERSON), levels)
+    return select_levels(_table_6().select(_PERSON), {name: chosen[name] for name in _PERSON})
 
 
 def _cross_activities(people: pl.DataFrame, activities: Sequence[str]) -> pl.DataFrame:
@@ -313,25 +309,25 @@ def _ours(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None) -> 
     count = whole(options, "people", 1)
     if count > len(PEOPLE):
         raise DataError(f"At most {len(PEOPLE)} people are drawn as each identity, not {count}.")
-    if options["drawings"] == "none" or chosen.shown == ("text",):
+    if options["drawings"] == "none" or chosen["shown"] == ("text",):
         return RolePictures(everyone(chosen) if manifest is None else manifest, chosen)
     frame, left_out = _list_drawings(chosen, count)
     if not frame.height:
-        nothing = f"Nothing of {', '.join(chosen.dimensions)} is drawn: {left_out[0].why} {_ELSE}"
+        nothing = f"Nothing of {', '.join(chosen['dimension'])} is drawn: {left_out[0].why} {_ELSE}"
         return RolePictures(everyone(chosen), chosen, None, left_out, nothing)
     return RolePictures(frame if manifest is None else manifest, chosen, None, left_out)
 
 
-def _list_drawings(chosen: Selection, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+def _list_drawings(chosen: Chosen, count: int) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
     """The pictures of so many people that FaceValue can draw, and what of the paper's it cannot."""
     everybody = _people(chosen)
     people = [(*person, identities_left_out(*person[:2]).get(person[2])) for person in everybody.iter_rows()]
     names = [activity.name for activity in tables.activities()]
-    activities = [(name, NOT_DRAWN.get(name)) for name in names if name in (chosen.activities or (name,))]
+    activities = [(name, NOT_DRAWN.get(name)) for name in names if name in (chosen["activity"] or (name,))]
     drawn_people = everybody.filter(pl.Series([reason is None for *_, reason in people], dtype=pl.Boolean))
     drawn_names = set(drawn_people["identity"])
-    refused = [(name, reason) for *_, name, reason in people if name in chosen.identities and name not in drawn_names]
-    for name, reason in [*refused, *(activities if chosen.activities else [])]:
+    refused = [(name, reason) for *_, name, reason in people if name in chosen["identity"] and name not in drawn_names]
+    for name, reason in [*refused, *(activities if chosen["activity"] else [])]:
         if reason is not None:
             raise DataError(f"{name!r} is not drawn: {reason} {_ELSE}")
     omitted: dict[tuple[str, str], dict[str, None]] = {}
@@ -442,13 +438,13 @@ def casts(frame: pl.DataFrame) -> list[Cast]:
     return out
 
 
-def check_partners(casts: Sequence[Cast], chosen: Selection) -> None:
+def check_partners(casts: Sequence[Cast], chosen: Chosen) -> None:
     """Refuse identities that were asked for by name and have nobody to be paired with."""
-    if not chosen.identities or chosen.contrasts == ("activity",):
+    if not chosen["identity"] or chosen["contrast"] == ("activity",):
         return
     groups = [identities for cast in casts for identities in (cast.identities, cast.portraits)]
     partnered = {identity for identities in groups if len(identities) > 1 for identity in identities}
-    for name in chosen.identities:
+    for name in chosen["identity"]:
         if name in partnered:
             continue
         of = [cast.dimension for cast in casts if name in (*cast.identities, *cast.portraits)]

@@ -1,7 +1,6 @@
 """Settings of VIGNETTE, read and checked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from facevalue.protocol.settings import Setting, chosen, names, own_files, seed_setting, temperature_setting
 from facevalue.studies.vignette.tables import CONTRASTS, GENDERS, PARADIGMS, activities, dimensions, identities
@@ -97,24 +96,13 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Choice of the questions, in names of the tables; an empty tuple is everything."""
-
-    paradigms: tuple[str, ...]
-    dimensions: tuple[str, ...]
-    contrasts: tuple[str, ...]
-    genders: tuple[str, ...]
-    identities: tuple[str, ...]
-    activities: tuple[str, ...]
-    wordings: tuple[str, ...]
-    references: tuple[str, ...]
-    shown: tuple[str, ...]
+Chosen = Mapping[str, tuple[str, ...]]
+"""Names of the tables that were chosen, by setting; none is everything."""
 
 
 def selection(
     options: Mapping[str, OptionValue], shown_identities: Sequence[str] = (), shown_activities: Sequence[str] = ()
-) -> Selection:
+) -> Chosen:
     """The names that were chosen; of the user's own pictures, among the identities and activities that they show."""
     allowed: dict[str, Sequence[str]] = {
         "paradigm": PARADIGMS,
@@ -128,4 +116,4 @@ def selection(
         "shown": SHOWN,
     }
     first = {"wording": ("1",), "reference": ("identity",), "shown": ("picture",)}
-    return Selection(*(chosen(n, names(options, n), values) or first.get(n, ()) for n, values in allowed.items()))
+    return {name: chosen(name, names(options, name), of) or first.get(name, ()) for name, of in allowed.items()}

@@ -13,7 +13,7 @@ from facevalue.measures.pairs import balance_choices
 from facevalue.protocol.offers import Later
 from facevalue.protocol.settings import located, seeds, temperature, whole
 from facevalue.protocol.study import About, Changes, Draws, Estimated, Planned, Study, Watched
-from facevalue.statistics.precision import Precision, UnitSpread
+from facevalue.statistics.precision import Precision, UnitSpread, pooled_spread
 from facevalue.studies.vignette.aggregate import (
     CONTROL,
     STIMULUS,
@@ -28,7 +28,7 @@ from facevalue.studies.vignette.measures import LABELS, MEASURES
 from facevalue.studies.vignette.options import Offers, answer
 from facevalue.studies.vignette.pictures import casts, check_partners, everyone, read_pictures, source, words
 from facevalue.studies.vignette.prompts import Role, RoleQuestions, irrelevant, paraphrase, read_roles, roles
-from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Selection
+from facevalue.studies.vignette.settings import CITATION, NAME, RELEASED, TITLE, Chosen
 from facevalue.studies.vignette.tables import dimensions, identities, term_pairs, title
 from facevalue.types import OptionValue, Sampling
 
@@ -113,7 +113,7 @@ def _sides(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> UnitSpread:
-    """UnitSpread of an identity's pictures in a pilot's answers: median over identities; NaN where none has two.
+    """UnitSpread of an identity's pictures in a pilot's answers, pooled over identities; NaN where none has two.
 
     Questions of perception are taken one by one; `source` says where the run is.
     """
@@ -124,18 +124,19 @@ def pilot_spread(chunks: Iterator[pl.DataFrame], paradigm: str, source: str) -> 
     if not any(rows.height for rows in answers):
         return UnitSpread(np.nan, np.nan, 0, source)
     rows = balance_choices(pl.concat(answers))
-    single = pl.when(pl.col("paradigm") == "perception").then("question")
+    single = pl.when(pl.col("paradigm") == "perception").then("question").alias("single")
     identity = ["dimension", "identity", "single", "stratum"]
-    picture = [*identity, "unit"]
-    sides = pl.concat(_sides(rows)).with_columns(single=single)
-    pairs = sides.group_by(*picture, "pair", maintain_order=True).agg(share=pl.col("s").sum() / pl.col("n").sum())
-    means = pairs.group_by(picture, maintain_order=True).agg(
-        mean=pl.col("share").mean(), items=pl.len(), squares=((pl.col("share") - pl.col("share").mean()) ** 2).sum()
+    pairs = pl.concat(_sides(rows)).group_by(*identity[:2], "stratum", "unit", "pair", single, maintain_order=True)
+    shares = pairs.agg(share=pl.col("s").sum() / pl.col("n").sum()).with_columns(
+        item=pl.int_range(pl.len()).over(*identity, "unit")
     )
-    middle = means.group_by(identity, maintain_order=True).agg(sd=pl.col("mean").std())["sd"].drop_nulls().median()
-    within = (pl.col("squares").sum() / (pl.col("items") - 1).sum()).sqrt()
-    items, spread = means.select(pl.col("items").mean(), within=within).row(0)
-    return UnitSpread(float(middle) if isinstance(middle, float) else np.nan, spread, items, source)
+    return pooled_spread(
+        [
+            of_identity.pivot("item", index="unit", values="share").drop("unit").to_numpy()
+            for of_identity in shares.partition_by(identity)
+        ],
+        source,
+    )
 
 
 def _advice(spread: UnitSpread, cells: int, personal: bool, several: bool) -> str:
@@ -265,11 +266,11 @@ _MISSING_BY = MissingBy(
 )
 
 
-def _check_released(chosen: Selection) -> None:
+def _check_released(chosen: Chosen) -> None:
     """Refuse variants that the authors' code does not ask: its name would be on prompts that are ours."""
     for key, others in (
-        ("wording", set(chosen.wordings) - {"1"}),
-        ("reference", set(chosen.references) - {"identity"}),
+        ("wording", set(chosen["wording"]) - {"1"}),
+        ("reference", set(chosen["reference"]) - {"identity"}),
     ):
         if others:
             raise DataError(
@@ -277,7 +278,7 @@ def _check_released(chosen: Selection) -> None:
             )
 
 
-def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection, released: bool) -> Mapping[str, Role]:
+def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Chosen, released: bool) -> Mapping[str, Role]:
     """Role questions of each activity that a decision is asked about, and of the released code's control."""
     table = read_roles(str(options["roles"])) if options["roles"] else roles()
     blocks = (block.choices() for block in layout.design.blocks if "decision" in paradigms(block))
@@ -287,7 +288,7 @@ def _roles(options: Mapping[str, OptionValue], layout: Layout, chosen: Selection
                 f"The activity {activity!r} has no role question, and decisions ask one of each. Choose other "
                 "activities (--activity), paradigms (--paradigm) or another file of roles (--roles)."
             )
-        for question in table[activity].questions.values() if chosen.wordings != ("1",) else ():
+        for question in table[activity].questions.values() if chosen["wording"] != ("1",) else ():
             paraphrase(question, 1)  # raises where it cannot be put in other words
         for number in range(1, IRRELEVANT + 1) if released else ():
             irrelevant(activity, number, table=table)  # raises where the file has no such role
