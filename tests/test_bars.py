@@ -213,16 +213,16 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 53.99,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 562,
-    all_lines: 146_400,
+    all_modules: 559,
+    all_lines: 146_380,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
-    all_classes: 1193,
+    all_classes: 1190,
     shared_class_names: 7,
-    all_records: 809,
-    record_fields: 4649,
-    helpers_used_once: 1670,
+    all_records: 806,
+    record_fields: 4624,
+    helpers_used_once: 1667,
     interval_kinds: 12,
     measure_names: 90,
 }

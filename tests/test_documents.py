@@ -75,7 +75,7 @@ def test_design_names_each_module_of_the_layer() -> None:
 
 
 @pytest.mark.parametrize(
-    "named", ["Intervention", "nothing", "studies.vignette.profile.profile_pattern", "protocol.gone.pattern"]
+    "named", ["Intervention", "nothing", "studies.vignette.comparisons.profile_pattern", "protocol.gone.pattern"]
 )
 def test_names_are_told_from_what_is_gone(named: str) -> None:
-    assert is_name(f"facevalue.{named}") == (named in ("Intervention", "studies.vignette.profile.profile_pattern"))
+    assert is_name(f"facevalue.{named}") == (named in ("Intervention", "studies.vignette.comparisons.profile_pattern"))

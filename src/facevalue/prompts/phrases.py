@@ -6,6 +6,7 @@ Slots are names in braces that stand in prompts and options for what is filled i
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from facevalue.errors import DataError
 from facevalue.types import Option
@@ -96,7 +97,13 @@ def slots(text: str) -> list[str]:
     >>> slots("Is this {person} a {job}? {options} {0} {a.b}")
     ['person', 'job']
     """
-    return [name for name in _SLOT.findall(text) if f"{{{name}}}" != OPTIONS]
+    return [name for name in _split(text)[1::2] if f"{{{name}}}" != OPTIONS]
+
+
+@lru_cache(maxsize=4096)  # templates are filled again and again
+def _split(text: str) -> tuple[str, ...]:
+    """A text cut at its slots: what stands before, between and behind them, with their names in turn."""
+    return tuple(_SLOT.split(text))
 
 
 def check_unfilled(texts: Iterable[str], of: str) -> None:
@@ -123,4 +130,6 @@ def fill_slots(text: str, levels: Mapping[str, str]) -> str:
     >>> fill_slots("A {job}: {options}", {"job": "{options}", "options": "(a) or (b)"})
     'A {options}: (a) or (b)'
     """
-    return _SLOT.sub(lambda slot: levels.get(slot[1], slot[0]), text)
+    pieces = list(_split(text))
+    pieces[1::2] = [levels.get(name, f"{{{name}}}") for name in pieces[1::2]]
+    return "".join(pieces)

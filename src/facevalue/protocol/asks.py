@@ -464,8 +464,10 @@ class Ask:
         if not self._option_names:
             return options
         remaining = [option for option in options if all(texts.get(name, name) for name in slots(option.text))]
-        places = zip(remaining, options, strict=False)  # the first letters, whichever options are left
-        return tuple(replace(option, label=at.label, text=fill_slots(option.text, texts)) for option, at in places)
+        return tuple(  # with the first letters, whichever options are left
+            Option(at.label, fill_slots(option.text, texts), option.level, option.nouns, option.language)
+            for option, at in zip(remaining, options, strict=False)
+        )
 
     @cached_property
     def _named_reply(self) -> Reply:
@@ -528,8 +530,11 @@ def phrase_options(options: tuple[Option, ...]) -> str:
     return joint.join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
 
 
+_REMEMBERED = 16_384  # questions of earlier trials
+
+
 class Questions:
-    """From trials to questions; equal ones are the same object."""
+    """From trials to questions; equal ones are the same object, as long as not too many others came between."""
 
     def __init__(self, ask: Ask, columns: Sequence[str], facts: Mapping[str, str] | None = None) -> None:
         self._ask = ask
@@ -540,6 +545,8 @@ class Questions:
 
     def __call__(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame."""
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
         distinct, codes = _number_rows(frame, self._columns)
         questions = [self._question(row) for row in distinct.iter_rows()]
         return [questions[code] for code in codes.to_list()]

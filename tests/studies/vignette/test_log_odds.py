@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.studies.vignette.pair_comparison import Tallies, log_odds, log_odds_between
+from facevalue.studies.vignette.statistics import Tallies, log_odds, log_odds_between
 
 
 def counts(x: np.ndarray, n: np.ndarray) -> Tallies:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from facevalue.studies.vignette.variants import chance_match_rates, match_rates
+from facevalue.studies.vignette.comparisons import chance_match_rates, match_rates
 
 
 @pytest.mark.parametrize("options", [2, 3, 4])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from facevalue.studies.vignette.pair_comparison import paircomp, polarity
+from facevalue.studies.vignette.statistics import paircomp, polarity
 
 CHRISTIAN = {  # Table 3
     "competent": -13.64, "creative": -50.00, "intelligent": 0.00, "logical": -31.82, "practical": -22.73,

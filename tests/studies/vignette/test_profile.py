@@ -11,8 +11,7 @@ from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.intervals import split_method
 from facevalue.studies.vignette.aggregate import SHOWN_AS, whole_stimuli
-from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.profile import (
+from facevalue.studies.vignette.comparisons import (
     BY_CONSTRUCTION,
     CONFLICTING,
     LOW,
@@ -21,6 +20,7 @@ from facevalue.studies.vignette.profile import (
     normalised_scores,
     profile_pattern,
 )
+from facevalue.studies.vignette.measures import LABELS
 from tests.studies.vignette.framed import collect
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, POLITICS, TERMS, answered, chunks, prefers
 

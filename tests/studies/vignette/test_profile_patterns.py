@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from facevalue.errors import UnknownNameError
-from facevalue.studies.vignette.profile import (
+from facevalue.studies.vignette.comparisons import (
     ALONE,
     CONFLICTING,
     HIGH,

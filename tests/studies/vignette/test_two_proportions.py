@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from facevalue.studies.vignette.statistics import pooled_z
+from facevalue.studies.vignette.comparisons import pooled_z
 
 
 @pytest.mark.parametrize(("x", "n", "y", "m"), [(60, 100, 45, 100), (3, 40, 9, 55), (500, 900, 480, 870)])

@@ -11,8 +11,8 @@ from facevalue.measures.definitions import rows_of
 from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judgment import judge
 from facevalue.studies.vignette.aggregate import SHOWN_AS, whole_stimuli
+from facevalue.studies.vignette.comparisons import Variants
 from facevalue.studies.vignette.measures import LABELS, MEASURES, VISION_MINUS_TEXT
-from facevalue.studies.vignette.variants import Variants
 from tests.measure_keys import by_key
 from tests.studies.vignette.simulated import DECISION, DOING, PERCEPTION, TERMS, answered, chunks, prefers
 

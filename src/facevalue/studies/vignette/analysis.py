@@ -31,13 +31,20 @@ from facevalue.statistics.scores import SumScores, estimate_sums, share_score
 from facevalue.statistics.statistic import Score
 from facevalue.studies.vignette import measures as m
 from facevalue.studies.vignette.aggregate import SHOWN_AS, SUMMED, RoleAnswers, Tables, whole_stimuli
+from facevalue.studies.vignette.comparisons import Variants, add_profiles, compare
 from facevalue.studies.vignette.identity_sets import ChosenAmong, PairSpread, identity_sets
 from facevalue.studies.vignette.measures import LABELS
-from facevalue.studies.vignette.pair_comparison import log_odds_bounds, log_odds_cells, paircomp, polarity
-from facevalue.studies.vignette.profile import add_profiles, compare
-from facevalue.studies.vignette.statistics import EVEN, PAIRED_T, SelectionFrequency, fisher_exact
+from facevalue.studies.vignette.statistics import (
+    EVEN,
+    PAIRED_T,
+    SelectionFrequency,
+    fisher_exact,
+    log_odds_bounds,
+    log_odds_cells,
+    paircomp,
+    polarity,
+)
 from facevalue.studies.vignette.tables import CONTRASTS, PARADIGMS, dimensions, questions
-from facevalue.studies.vignette.variants import Variants
 
 STUDY = "vignette"
 SEED = 20260

@@ -26,8 +26,8 @@ from facevalue.protocol.facets import (
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Described, Findings, worded
+from facevalue.studies.vignette.comparisons import profile_pattern
 from facevalue.studies.vignette.measures import NEITHER, OUTCOMES
-from facevalue.studies.vignette.profile import profile_pattern
 from facevalue.studies.vignette.study import TITLES
 from facevalue.studies.vignette.tables import PARADIGMS, questions
 

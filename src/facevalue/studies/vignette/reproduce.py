@@ -17,10 +17,10 @@ from facevalue.measures.run_comparison import DELTA_STATISTICS, Matched, match_t
 from facevalue.protocol.reproduction import Cell, Paper, Printed, Reproduction
 from facevalue.protocol.settings import defaults
 from facevalue.studies.vignette import tables
+from facevalue.studies.vignette.comparisons import chance_match_rates
 from facevalue.studies.vignette.design import product_layout
 from facevalue.studies.vignette.pictures import casts, everyone
 from facevalue.studies.vignette.settings import SETTINGS, selection
-from facevalue.studies.vignette.variants import chance_match_rates
 
 PAPER = Paper.shipped(__package__)
 COLUMNS = ("Identities", "Individual Images", "Identity Contrast", "Activity Contrast", "Identity-Activity Contrast")
