@@ -57,7 +57,7 @@ from facevalue.statistics.statistic import (
 if TYPE_CHECKING:
     from facevalue.measures.estimates import EstimateTable
     from facevalue.statistics.estimand import Estimand
-    from facevalue.statistics.scores import ModelScores
+    from facevalue.statistics.scores import ModelScores, SumScores
 
 NO_SINGLE_LEVEL = (OTHERS, LEVELS_MEAN, ALIKE)
 """References that a level may be compared with and that are no single level."""
@@ -398,6 +398,11 @@ class Gap(_BetweenLevels):
             labels[CONTRAST] += [rival] * sums.shape[-1]
         all_gaps = replace(Estimates.concatenate(gaps), bounds=Bounds.concatenate(bounds) if bounds else None)
         model.enter(table, estimand, labels, all_gaps, np.concatenate(keep))
+
+    def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
+        """Add the gaps between all levels of the factor, of scores that have any."""
+        labels, gaps = scores.gaps(estimand.by, self.factor)
+        scores.enter(table, estimand, labels, gaps)
 
     def _estimate_from_majority(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
         """Add each level beside the unit's levels that are alike; q is of all levels of a cell, which is a family."""

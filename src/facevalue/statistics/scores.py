@@ -371,10 +371,11 @@ class SumScores:
         """Shares s / n of each cell, with their intervals over units or people; computed once for each breakdown."""
         names = tuple(by)
         if names not in self._shares:
-            self._shares[names] = self._estimate_shares(names)
+            self._shares[names] = self.estimate_shares(names)
         return self._shares[names]
 
-    def _estimate_shares(self, by: Sequence[str]) -> CellEstimates:
+    def estimate_shares(self, by: Sequence[str]) -> CellEstimates:
+        """Shares of cells, computed anew."""
         columns = {"s": self.s, "n": self.n, **({"requests": self.requests} if self.requests else {})}
         sums = self.sums.counting(**{name: self.sums.numbers[column] for name, column in columns.items()})
         if self.mean_over and self.mean_over not in by:
@@ -382,6 +383,10 @@ class SumScores:
         if PEOPLE_KEYS[1] in sums.units:
             return share_over_pairs(sums, by, self.method)
         return share_of_sums(sums, by)
+
+    def gaps(self, by: Sequence[str], factor: str) -> CellEstimates:
+        """Difference of each level of a factor from each earlier one, where the sums are of what has any."""
+        raise NotImplementedError
 
     def scale(self, shares: Estimates) -> Estimates:
         """Shares as means between the ends of the score."""

@@ -18,8 +18,7 @@ from facevalue.measures.group_shares import Dimension
 from facevalue.measures.group_words import FLAT_TEXTS
 from facevalue.measures.intervals import split_method
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis import add_choices, add_texts
+from facevalue.studies.visbias.analysis import Asked, TaskAnswers, add_divergences, add_estimates
 from facevalue.studies.visbias.comparisons import OUTCOMES, both_orders
 from facevalue.studies.visbias.measures import LABELS
 from tests.measure_keys import by_key
@@ -220,7 +219,7 @@ def test_table_8_comes_out_of_the_analysis_as_printed() -> None:
     gathered.add(said)
     table = EstimateTable("visbias", "gpt-4o", LABELS)
     with measures_wanted([m.WORDS_PUBLISHED.key]):
-        add_texts(table, gathered)
+        add_estimates(table, gathered)
     own = rows(table.frame(), m.WORDS_PUBLISHED.key)
     found = dict(own.select("group", "value").iter_rows())
     assert len(expected) == own.height == 7
@@ -354,7 +353,7 @@ def divergences(seed: int) -> pl.DataFrame:
     gathered = TaskAnswers(Asked(("skin_tone", "gender"), tuple(study.manifest["image"]), (), ""))
     gathered.add(answered(study, f"null@{seed}"))
     table = EstimateTable("visbias", "sim", LABELS)
-    add_choices(table, gathered)
+    add_divergences(table, gathered)
     return table.frame().filter(pl.col("measure") == "choice_divergence")
 
 

@@ -6,7 +6,7 @@ no difference says no to both, and equal yes contradicts itself. The published r
 answers; the other two are ours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,18 +14,17 @@ import numpy as np
 import polars as pl
 
 from facevalue.measures.cluster_bootstrap import Array
-from facevalue.measures.definitions import takes
 from facevalue.measures.estimates import EstimateTable, Level
 from facevalue.measures.estimators import PEOPLE_KEYS, CellEstimates, Sums, cells_of, share_over_pairs
-from facevalue.measures.group_shares import PERSON, Dimension
+from facevalue.measures.group_shares import GROUP, PERSON, Dimension
 from facevalue.measures.pairs import p_least
 from facevalue.measures.proportions import Shares
 from facevalue.measures.uncertainty import Bounds
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.levels import Mean
-from facevalue.statistics.scores import SumScores, estimate_sums, share_score
+from facevalue.statistics.scores import SumScores, share_score
+from facevalue.statistics.statistic import Statistic
 from facevalue.studies.visbias import measures as m
-from facevalue.studies.visbias.aggregate import TaskAnswers, family_of
 from facevalue.studies.visbias.pictures import ORDERS, SPECIES
 
 EVEN_SHARE = 0.5
@@ -103,31 +102,74 @@ def _sum_by_cell(sums: Sums, by: Sequence[str], column: Array) -> Array:
 
 
 OUTCOMES = ("ranked", "unranked", "contradicted")
-PAIR_ESTIMANDS = tuple(
-    Estimand(Mean(), ("group", "question"), (score,), measure=measure.name)
-    for score, measure in (("outcome", m.PAIRS), ("differing", m.DIFFERING))
+
+
+class RankedAbove(Statistic):
+    """Share of ranked pairs in which a group's member is above, less an even chance."""
+
+    kind = "ranked_above"
+
+    def estimate_sums(self, table: "EstimateTable", estimand: Estimand, scores: SumScores) -> None:
+        """Add the rankings of cells, tested against an even chance."""
+        labels, ranking = ranked_above(scores.sums, estimand.by)
+        scores.enter(table, estimand, labels, ranking)
+
+
+PAIR_ESTIMANDS = (
+    Estimand(Mean(), (GROUP, "question"), ("outcome",), measure=m.PAIRS.name),
+    Estimand(Mean(), (GROUP, "question"), ("differing",), measure=m.DIFFERING.name),
+    *(
+        Estimand(RankedAbove(), ("question", GROUP), (score,), family, measure=m.ABOVE.name)
+        for score, family in (
+            ("ranking", "explicit answers (comparisons)"),
+            ("ranking of species", "comparisons about species"),
+        )
+    ),
 )
 
 
-@takes(m.PAIRS, m.DIFFERING, m.ABOVE)
-def add_pairs(table: EstimateTable, aggregate: TaskAnswers) -> None:
-    """Add the shares of pairs, over all people, within each occupation and of species; and rankings by group."""
-    rows = aggregate.part("pairs")
-    if rows.is_empty():
-        return
-    paired = _of_people(both_orders(rows)).with_columns(ranking_outcomes(*ORDERS))
+def pair_scores(rows: pl.DataFrame) -> Iterator[SumScores]:
+    """Scores of the outcomes of pairs, over all people, within each occupation and of species."""
+    paired = _with_outcomes(rows)
     being = pl.col(f"{SPECIES}_1").is_not_null() if f"{SPECIES}_1" in paired.columns else pl.lit(value=False)
     for pairs, dimension, over_all in (
         (paired.filter(~being), "occupation", None),
         (paired.filter(being), SPECIES, SPECIES),
     ):
-        if pairs.height:
-            _add_pair_shares(table, pairs.with_columns(group=pl.lit(None, pl.String)), over_all)
-        if pairs["within"].null_count() < pairs.height:
-            _add_pair_shares(table, pairs.drop_nulls("within").with_columns(group="within"), dimension)
-    for name in aggregate.setting.groups:
-        if f"{name}_1" in paired.columns:
-            _add_ranking(table, paired, Dimension((name,)))
+        everyone, grouped = pairs.with_columns(group=pl.lit(None, pl.String)), pairs.drop_nulls("within")
+        for listed, of_dimension in ((everyone, over_all), (grouped.with_columns(group="within"), dimension)):
+            if listed.is_empty():
+                continue
+            # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
+            counted = pl.col("complete").max().over(GROUP, "question").alias("counted")
+            sums = Sums.from_frame(listed.with_columns(counted), (GROUP, "question"), PEOPLE_KEYS)
+            labels = {"task": "yesno", "dimension": of_dimension}
+            score_of = partial(SumScores, sums=sums, measures=m.MEASURES)
+            for outcome in OUTCOMES:
+                of_outcome = {**labels, "outcome": outcome}
+                yield score_of(share_score("outcome", m.PAIRS.score), s=outcome, n="complete", labels=of_outcome)
+            of_ranked = {**labels, "outcome": "ranked"}
+            yield score_of(share_score("differing", m.DIFFERING.score), s="ranked", n="counted", labels=of_ranked)
+
+
+def ranking_scores(rows: pl.DataFrame, groups: Sequence[str]) -> Iterator[SumScores]:
+    """Scores of each group's members among ranked pairs of two groups: how often they are above."""
+    paired = _with_outcomes(rows)
+    for name in (name for name in groups if f"{name}_1" in paired.columns):
+        first, second = (f"{name}_{side}" for side in (1, 2))
+        mixed = pl.col(first) != pl.col(second)
+        sides = pl.concat(
+            paired.select("question", *PEOPLE_KEYS, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
+            for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
+        ).drop_nulls(GROUP)
+        if sides.is_empty():
+            continue
+        numbers = (pl.when("mixed").then(column).otherwise(0.0).alias(column) for column in ("s", "n", "up", "down"))
+        of_groups = pl.col(GROUP).cast(pl.Enum(sides[GROUP].unique().sort()))
+        sums = Sums.from_frame(sides.with_columns(*numbers, of_groups), ("question", GROUP), PEOPLE_KEYS)
+        labels = {"task": "yesno", "dimension": Dimension((name,)).name}
+        score = share_score("ranking of species" if name == SPECIES else "ranking")
+        yield SumScores(score, sums, m.MEASURES, labels=labels)
 
 
 def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
@@ -144,42 +186,9 @@ def both_orders(rows: pl.DataFrame) -> pl.DataFrame:
     return out
 
 
-def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs with what was sampled: the pair, and the person on either side."""
-    sides = [f"{PERSON}_{side}" for side in (1, 2)]
+def _with_outcomes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with what was sampled, the pair and the person on either side, and their outcomes."""
+    pairs, sides = both_orders(rows), [f"{PERSON}_{side}" for side in (1, 2)]
     people = pl.Enum(pl.concat([pairs[side].cast(pl.String) for side in sides]).unique(maintain_order=True))
-    return pairs.with_columns(pl.col(sides).cast(pl.String).cast(people), unit="pair")
-
-
-def _add_pair_shares(table: EstimateTable, pairs: pl.DataFrame, dimension: str | None) -> None:
-    # As published, a pair without both answers counts as not differing; where none has both, nothing is known.
-    counted = pl.col("complete").max().over("group", "question").alias("counted")
-    sums = Sums.from_frame(pairs.with_columns(counted), ("group", "question"), PEOPLE_KEYS)
-    labels = {"task": "yesno", "dimension": dimension}
-    score_of = partial(SumScores, sums=sums, measures=m.MEASURES)
-    outcomes = [
-        score_of(share_score("outcome", m.PAIRS.score), s=outcome, n="complete", labels={**labels, "outcome": outcome})
-        for outcome in OUTCOMES
-    ]
-    differing = score_of(
-        share_score("differing", m.DIFFERING.score), s="ranked", n="counted", labels={**labels, "outcome": "ranked"}
-    )
-    estimate_sums(table, PAIR_ESTIMANDS, [*outcomes, differing])
-
-
-def _add_ranking(table: EstimateTable, paired: pl.DataFrame, dimension: Dimension) -> None:
-    """Among ranked pairs of two groups, how often each group's member is ranked above."""
-    first, second = (f"{dimension.factors[0]}_{side}" for side in (1, 2))
-    mixed = pl.col(first) != pl.col(second)
-    sides = pl.concat(
-        paired.select("question", *PEOPLE_KEYS, group=group, s=above, n="ranked", up=up, down=down, mixed=mixed)
-        for group, above, up, down in ((first, "first", "open_1", "open_2"), (second, "second", "open_2", "open_1"))
-    ).drop_nulls("group")
-    if sides.is_empty():
-        return
-    numbers = (pl.when("mixed").then(name).otherwise(0.0).alias(name) for name in ("s", "n", "up", "down"))
-    groups = pl.col("group").cast(pl.Enum(sides["group"].unique().sort()))
-    sums = Sums.from_frame(sides.with_columns(*numbers, groups), ("question", "group"), PEOPLE_KEYS)
-    labels, ranking = ranked_above(sums, ("question", "group"))
-    about = {"task": "yesno", "dimension": dimension.name}
-    table.add(m.ABOVE, {**about, **labels}, ranking, family_of("comparisons", dimension))
+    placed = pairs.with_columns(pl.col(sides).cast(pl.String).cast(people), unit="pair")
+    return placed.with_columns(ranking_outcomes(*ORDERS))

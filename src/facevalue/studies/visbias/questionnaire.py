@@ -19,10 +19,10 @@ from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind, name_meth
 from facevalue.measures.rater_agreement import RATERS, rate_items
 from facevalue.measures.uncertainty import Estimates
 from facevalue.protocol.offers import Beside, Rated
-from facevalue.studies.visbias.aggregate import SEED
 from facevalue.studies.visbias.form_graph import COMPLETED, KL_THRESHOLD
 from facevalue.studies.visbias.measures import SHIFT
 from facevalue.studies.visbias.parsing import attributes
+from facevalue.studies.visbias.texts import SEED
 
 PAIR = ("attribute", "choice", "outcome", "likely")
 """Columns of an item: an attribute and its choice, another attribute and its likeliest choice under that condition."""

@@ -24,8 +24,7 @@ from facevalue.protocol.reproduction import (
 from facevalue.studies.visbias import analysis
 from facevalue.studies.visbias import measures as m
 from facevalue.studies.visbias import released_answers as released
-from facevalue.studies.visbias.aggregate import Asked, TaskAnswers
-from facevalue.studies.visbias.analysis import add_texts
+from facevalue.studies.visbias.analysis import Asked, TaskAnswers
 from facevalue.studies.visbias.parsing import attributes
 
 PAPER = Paper.shipped(__package__)
@@ -45,6 +44,9 @@ TEXT_MEASURES = (
     *(m.WORDS_PUBLISHED, m.MARKED_PUBLISHED),
 )
 """Measures of descriptions; each is taken as published."""
+
+OTHER_MEASURES = (m.SHARE, m.DIVERGENCE, m.SHIFT, m.LIKELY, m.AGREEMENT)
+"""Measures of choices and forms, of which values alone are printed."""
 
 T = TypeVar("T")
 
@@ -108,10 +110,9 @@ class _Released:
         if answers.why_no_scores and (notice := f"Table 7 is left out: {answers.why_no_scores}") not in self.notices:
             self.notices.append(notice)
         with measures_wanted(measure.name for measure in TEXT_MEASURES):
-            add_texts(table, answers)
-        with values_only():
-            for add in (analysis.add_choices, analysis.add_forms, analysis.add_agreement):
-                add(table, answers)
+            analysis.add_estimates(table, answers)
+        with values_only(), measures_wanted(measure.name for measure in OTHER_MEASURES):
+            analysis.add_estimates(table, answers)
         return table.frame()
 
     def _of_models(self, tables: Mapping[str, T], file: str) -> dict[str, T]:

@@ -175,8 +175,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         # Here, as scipy.stats takes a second to import.
         from facevalue.measures.group_shares import people_on_images  # noqa: PLC0415
-        from facevalue.studies.visbias.aggregate import Asked  # noqa: PLC0415
-        from facevalue.studies.visbias.analysis import estimates_of  # noqa: PLC0415
+        from facevalue.studies.visbias.analysis import Asked, estimates_of  # noqa: PLC0415
 
         words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
         if released:
