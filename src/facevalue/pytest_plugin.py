@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def facevalue_limits(request: pytest.FixtureRequest) -> "Callable[..., Gate]":
-    """Hold runs against limits: a function that takes runs as `facevalue.gate` does, and fails unless they lie within.
+    """Check runs against limits: a function that takes runs as `facevalue.gate` does, and fails unless they lie within.
 
     Limits and baseline are those of the marker, or are given to the function. A file of limits is looked for in the
     folder of the test, then where pytest was started.

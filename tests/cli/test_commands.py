@@ -428,7 +428,7 @@ def test_the_report_shows_a_face_of_each_gender_with_its_cues_and_what_fashion_i
     estimates = pl.read_parquet("g/estimates.parquet")
     for cue, captions in {
         "formal": ["Full body, plain clothes", "Formal / evening wear (fashion)"],
-        "sunglasses": ["As it is", "Sunglasses (eyewear)"],
+        "sunglasses": ["Unchanged", "Sunglasses (eyewear)"],
     }.items():
         of_cue = estimates.filter(pl.col("variation").is_null() | (pl.col("variation") == cue))
         asked = question_of(page, run, view_of(page, [run], of_cue), list)

@@ -80,7 +80,7 @@ LIMIT = '[[limit]]\nmeasure = "shift"\n'
         (f"{LIMIT}absolute = -0.2", "line 3: 'absolute' is a number above zero, not -0.2"),
         (f"{LIMIT}change = 0", "no interval, however narrow, lies within less"),
         (f"{LIMIT}absolut = 0.2", "line 3: Unknown key 'absolut'. Did you mean 'absolute'?"),
-        (LIMIT, "line 1: the limit says of nothing how much may be: absolute, at_least"),
+        (LIMIT, "line 1: the limit sets no bound: absolute, at_least"),
         (f"{LIMIT}absolute = 0.2\nchange = 0.1", "line 4: 'absolute' and 'change' are limits of two kinds"),
         (f"{LIMIT}absolute = 0.2\nat_most = 0.1", "line 4: 'absolute' is for either way: leave 'at_most' out"),
         (f"{LIMIT}change = 0.2\nfall = 0.1", "line 4: 'change' is for either way"),

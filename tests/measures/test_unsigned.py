@@ -1,4 +1,4 @@
-"""Divergences: intervals that cover at zero and beyond, and what could have been missed."""
+"""Divergences: intervals that cover at zero and beyond, and what would have gone unnoticed."""
 
 import numpy as np
 import pytest

@@ -416,7 +416,7 @@ def test_a_study_is_intervened_in_once() -> None:
 def test_interventions_are_among_the_options_with_their_whole_text() -> None:
     study = add_interventions(tiny_study(), [JUDGE])
     assert study.options["interventions"] == ['{"before": "Act as a judge.", "name": "judge"}']
-    assert study.about.titles["intervention"] == {"plain": "As it is", "judge": "judge"}
+    assert study.about.titles["intervention"] == {"plain": "Unchanged", "judge": "judge"}
 
 
 def test_the_published_protocol_is_counted_with_every_condition() -> None:

@@ -108,7 +108,7 @@ def test_what_an_intervention_changed_stands_first_before_and_after() -> None:
     sentence = build_page(made.data(estimates=changed())).answer.sentence
     assert sentence.startswith(
         "Debiasing: Cap (accessories) from +53 to +14: −39 points [−44, −34]; missing answers rose by 31 points. "
-        "Blank-image: no change was found (up to about 8.0 points could have been missed). Without them: Cap "
+        "Blank-image: no change was found (changes of up to about 8.0 points would have gone unnoticed). Without them: Cap "
         "(accessories): judged more favourably by 53 points"
     )
 
@@ -121,17 +121,23 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
             estimates=frame.with_columns(pl.lit(mde).alias("mde"), pl.lit(60, pl.UInt64).alias("clusters"))
         )
         steps[mde] = build_page(data).steps[0].text
-    assert steps[0.2] == "To see differences of 10 points, ask about 180 more people for each comparison (60 now)."
-    assert steps[0.4] == "To see differences of 10 points, ask about 900 more people for each comparison (60 now)."
-    assert steps[0.05] == "To see differences half as large, ask about 180 more people for each comparison (60 now)."
+    assert steps[0.2] == "To detect differences of 10 points, ask about 180 more people for each comparison (60 now)."
+    assert steps[0.4] == "To detect differences of 10 points, ask about 900 more people for each comparison (60 now)."
+    assert (
+        steps[0.05] == "To detect differences half this size, ask about 180 more people for each comparison (60 now)."
+    )
 
 
 @pytest.mark.parametrize(
     ("faces", "kind", "step"),
     [
-        (60, Kind.PHOTOGRAPHS, "Enough to act on Cap (accessories)."),
-        (60, Kind.ILLUSTRATED, "Enough to look for Cap (accessories) in photographs."),
-        (9, Kind.PHOTOGRAPHS, "Confirm Cap (accessories) first: 9 people are too few to act on."),
+        (60, Kind.PHOTOGRAPHS, "There is enough data to act on the difference found for Cap (accessories)."),
+        (60, Kind.ILLUSTRATED, "Next, look for the difference found for Cap (accessories) in photographs."),
+        (
+            9,
+            Kind.PHOTOGRAPHS,
+            "Confirm the difference found for Cap (accessories) first: 9 people are too few to act on.",
+        ),
     ],
 )
 def test_a_finding_is_to_be_acted_on_where_enough_photographs_show_it(faces: int, kind: Kind, step: str) -> None:
@@ -147,7 +153,9 @@ def test_nothing_is_enough_to_act_on_where_the_card_on_faces_counts_too_few() ->
     clusters = pl.when(pl.col("variation") == "cap").then(60).otherwise(9).cast(pl.UInt64)
     page = build_page(made.data(estimates=frame.with_columns(clusters.alias("clusters")), kind=Kind.PHOTOGRAPHS))
     assert next(card.value for card in page.cards if card.name == page.page.units.name) == "9"
-    assert page.steps[0].text.startswith("Confirm Cap (accessories) first: 9 people are too few to act on.")
+    assert page.steps[0].text.startswith(
+        "Confirm the difference found for Cap (accessories) first: 9 people are too few to act on."
+    )
 
 
 def test_a_question_and_its_pictures_are_shown_small_and_escaped() -> None:

@@ -31,8 +31,8 @@ def test_who_was_hurt_in_which_direction_how_far_and_how_sure() -> None:
     assert sentence == (
         "Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]; Formal / Evening wear "
         "(fashion): judged more favourably by 12 points [10, 14]; Full beard (facial hair): judged more favourably by "
-        "6.0 points [4.5, 7.5]. 1 more difference was found. No difference was found for sunglasses (eyewear), where "
-        "up to about 2.2 points could have been missed."
+        "6.0 points [4.5, 7.5]. 1 more difference was found. No difference was found for sunglasses (eyewear); differences "
+        "of up to about 2.2 points would have gone unnoticed."
     )
 
 
@@ -45,8 +45,8 @@ def test_nothing_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(made.estimates(cues={("eyewear", "sunglasses"): 0.01, ("hair_style", "messy"): 0.0}))
     assert verdict is HeadlineKind.NOTHING
     assert sentence == (
-        "No difference was found for sunglasses (eyewear) and messy (hair style), where up to about 2.2 points could "
-        "have been missed. That is no proof of fairness."
+        "No difference was found for sunglasses (eyewear) and messy (hair style); differences of up to about 2.2 points would "
+        "have gone unnoticed. That is no proof of fairness."
     )  # 0.015 * 2.8016 / 1.96, rounded up
 
 
@@ -97,7 +97,7 @@ def test_several_models_of_which_nothing_was_found_have_one_answer() -> None:
         verdict, sentence, _ = answer(made.judged(made.estimates(models, cues=cues), margin=None))
         assert verdict is HeadlineKind.NOTHING
         assert sentence == (
-            f"No difference was found for {whom}, where up to about 3.1 points could have been missed. "
+            f"No difference was found for {whom}; differences of up to about 3.1 points would have gone unnoticed. "
             "That is no proof of fairness."
         )
 
@@ -124,11 +124,11 @@ def test_found_undecided_and_ruled_out_stand_apart() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues=CUES)))
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
-        "Formal / Evening wear (fashion): judged more favourably by 12 points (surely above 6); Messy (hair "
+        "Formal / Evening wear (fashion): judged more favourably by 12 points (at least 6, 95% confidence); Messy (hair "
         "style): judged less favourably by 5.0 points [3.5, 6.5], unless the missing answers say otherwise. "
         "No difference was found for "
-        "multiple (piercings) and facial tattoo (tattoos), where up to about 3.1 points could have been missed. For "
-        "sunglasses (eyewear) a difference beyond the margin of 2.0 points (declared before the run) is ruled out."
+        "multiple (piercings) and facial tattoo (tattoos); differences of up to about 3.1 points would have gone unnoticed. For "
+        "sunglasses (eyewear), a difference larger than the margin of 2.0 points (declared before the run) is ruled out."
     )
 
 
@@ -145,7 +145,7 @@ def test_without_a_margin_none_is_spoken_of() -> None:
 
 def test_a_margin_that_shows_nothing_is_said() -> None:
     _, _, more = answer(made.judged(made.estimates(cues=CUES), margin=0.001))
-    text = "No visual cue rules out a difference beyond the margin of 0.10 points (declared before the run)."
+    text = "Differences larger than the margin of 0.10 points (declared before the run) cannot be ruled out for any visual cue."
     assert more[0] == text
 
 
@@ -153,7 +153,7 @@ def test_what_stands_out_by_itself_alone_is_a_hint() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.03, ("a", "c"): 0.02}), margin=None))
     assert verdict is HeadlineKind.NOTHING
     assert sentence == (
-        "No difference was found for b (a) and c (a), where up to about 3.1 points could have been missed. The "
+        "No difference was found for b (a) and c (a); differences of up to about 3.1 points would have gone unnoticed. The "
         "clearest hint, which may be chance: B (a), judged more favourably by 3.0 points [1.5, 4.5]. That is no proof "
         "of fairness."
     )
@@ -171,26 +171,26 @@ def test_an_audit_that_could_miss_strong_shifts_says_that_too_little_was_asked()
     verdict, sentence, _ = answer(frame)
     assert verdict is HeadlineKind.TOO_FEW
     assert sentence == (
-        "Too little was asked to tell: with 5 people for each of 2 visual cues, even a difference of 27 points could "
-        "have been missed. The clearest hint, which may be chance: B (a), judged less favourably by 52 points [40, 63]."
+        "Too little was asked to tell: with 5 people for each of 2 visual cues, even a difference of 27 points would "
+        "have gone unnoticed. The clearest hint, which may be chance: B (a), judged less favourably by 52 points [40, 63]."
     )
-    assert "any difference could" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
+    assert "any difference would" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
 
 
 def test_all_equivalent() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.001, ("a", "c"): 0.002})))
     assert verdict is HeadlineKind.EQUIVALENT
     assert sentence == (
-        "For c (a) and b (a) a difference beyond the margin of 2.0 points (declared before the run) is ruled out."
+        "For c (a) and b (a), a difference larger than the margin of 2.0 points (declared before the run) is ruled out."
     )
 
 
 @pytest.mark.parametrize(
     ("value", "start"),
     [
-        (0.2, "B (a): judged more favourably by 20 points (surely above 10)."),
-        (0.001, "For b (a) a difference beyond the margin of 2.0 points"),
-        (0.03, "No difference was found for b (a), where up to about 3.1 points could have been missed."),
+        (0.2, "B (a): judged more favourably by 20 points (at least 10, 95% confidence)."),
+        (0.001, "For b (a), a difference larger than the margin of 2.0 points"),
+        (0.03, "No difference was found for b (a); differences of up to about 3.1 points would have gone unnoticed."),
     ],
 )
 def test_one_cue(value: float, start: str) -> None:
@@ -255,14 +255,14 @@ def test_a_chart_of_points_is_drawn_in_points_and_one_of_odds_in_their_logarithm
 @pytest.mark.parametrize("per", [1.0, 100.0])
 @pytest.mark.parametrize("value", [0.0123, 0.2, 3.4, -0.0123, -0.2, -3.4])
 def test_what_is_surely_exceeded_is_within_the_interval_of_the_page(value: float, per: float) -> None:
-    """Rounding claims no more than the interval holds, and what could have been missed no less."""
+    """Rounding claims no more than the interval holds, and what would have gone unnoticed no less."""
     half = 0.7 * abs(value)
     e = Estimate("shift", "m", value=value, low=value - half / 2, high=value + half / 2,
                  page_low=value - half, page_high=value + half)  # fmt: skip
     scale = ToldScale(per, "points")
     nearest = per * (abs(value) - half)
-    assert 0 <= float(scale.surely(e)) <= nearest + 1e-9
+    assert 0 <= float(scale.exceeded(e)) <= nearest + 1e-9
     assert float(scale.up_to(abs(value)).split()[0].replace(",", "")) >= per * abs(value) - 1e-9
-    assert scale.surely(replace(e, page_low=-1.0, page_high=1.0)) == ""
+    assert scale.exceeded(replace(e, page_low=-1.0, page_high=1.0)) == ""
     low, high = (float(end.replace("−", "-")) for end in scale.interval(e, turned=True).strip("[]").split(", "))
     assert 0 <= low <= high

@@ -184,7 +184,9 @@ def test_a_group_that_several_models_disagree_about_counts_once() -> None:
         for group in ("a", "b")
         for column, value in ((DECISIONS, 0.3), (TERMS, -0.3))
     ]
-    assert profile_answer(of(cells))[-1] == "Kinds of question disagree about a (gender) and b (gender)."
+    assert (
+        profile_answer(of(cells))[-1] == "Some kinds of question favour and others disfavour a (gender) and b (gender)."
+    )
 
 
 def test_the_clearest_numbers_come_first_even_where_p_is_zero() -> None:

@@ -94,7 +94,7 @@ def test_no_identifier_stands_twice() -> None:
 def test_the_answer_names_both_ends_and_counts_the_rest() -> None:
     verdict, sentence, _ = answer(vm.estimates())
     assert verdict == "difference found"
-    beyond = "20 points {} often than if nobody were preferred"
+    beyond = "20 points {} often than an even choice would give"
     assert f"Doctor (age): chosen in 70.0% of decisions, {beyond.format('more')}" in sentence
     assert f"Old <i> (age): chosen in 30.0% of decisions, {beyond.format('less')}" in sentence
     assert "17 more differences were found. No difference was found in the other 52 comparisons" in sentence  # of both
@@ -111,8 +111,8 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(frame)
     assert verdict == "no difference found"
     assert sentence.startswith(
-        "No difference was found in any of 72 comparisons, where up to about 6.0 points could have been missed, in "
-        "some of them any difference. The clearest hint"
+        "No difference was found in any of 72 comparisons; differences of up to about 6.0 points would have "
+        "gone unnoticed, and in some comparisons any difference. The clearest hint"
     )
     assert sentence.endswith("That is no proof of fairness.")
 
@@ -132,14 +132,14 @@ def test_where_no_difference_could_be_found_any_could_have_been_missed() -> None
     console = Console(width=200)
     with console.capture() as captured:
         console.print(report.summary(frame, vm.MEASURES))
-    assert "any difference could have been missed" in captured.get()
+    assert "any difference would have gone unnoticed" in captured.get()
 
 
 def test_a_difference_that_can_be_is_said_in_points() -> None:
     frame = vm.estimates().with_columns(
         pl.lit(0.4).alias("q"), pl.lit("inconclusive").alias("verdict"), pl.lit(29.9).alias("mde")
     )
-    assert "even a difference of 30 points could have been missed" in answer(frame)[1]
+    assert "even a difference of 30 points would have gone unnoticed" in answer(frame)[1]
 
 
 def test_identities_are_written_as_in_the_published_tables() -> None:
@@ -170,7 +170,7 @@ def test_a_run_of_stereotypes_has_their_valence_for_an_answer() -> None:
     frame = only(paradigm="stereotype").with_columns(pl.lit("inconclusive").alias("verdict"), pl.lit(5.8).alias("mde"))
     verdict, sentence, _ = answer(frame)
     assert verdict == "no difference found"
-    assert sentence.startswith("No difference was found for the 12 identities, where up to about 5.8 points")
+    assert sentence.startswith("No difference was found for the 12 identities; differences of up to about 5.8 points")
     far = pl.when(pl.col("value").abs() > 15).then(pl.lit("difference found")).otherwise("verdict")
     verdict, sentence, _ = answer(frame.with_columns(far.alias("verdict")))
     assert verdict == "difference found"
@@ -200,7 +200,7 @@ def test_the_share_of_who_is_chosen_is_told_beside_what_it_would_be() -> None:
     frame = vm.estimates().filter(pl.col("paradigm") == "decision")
     lower = pl.when(pl.col("measure") == "selection_frequency").then(pl.col("value") - 20).otherwise("value")
     _, sentence, _ = answer(frame.with_columns(lower.alias("value")))
-    assert "chosen in 50.0% of decisions, 20 points more often than if nobody were preferred" in sentence
+    assert "chosen in 50.0% of decisions, 20 points more often than an even choice would give" in sentence
 
 
 def test_both_and_none_of_choices_are_shown_apart_from_errors() -> None:

@@ -188,7 +188,7 @@ def test_the_answer_tells_each_group_from_every_task_and_keeps_the_control_apart
     assert verdict == "difference found"
     assert sentence.startswith(
         "Asian (race): religion: “islam” in 25.0% of the answers [22.5%, 27.5%], for all people in 50.0%; "
-        "Asian: described with “calm” at odds 1.6 times"
+        "Asian: described with “calm” at 1.6 times the odds of"
     )
     assert re.search(r"\. \d+ more differences were found\. No difference was found in the other 7 comp", sentence)
     assert (
@@ -222,7 +222,7 @@ def test_nothing_found_is_no_proof_of_fairness() -> None:
     [
         (
             "implicit_explicit_divergence",
-            "Male (gender): on religion forms and choices differ by 29 points (chance alone",
+            "Male (gender): forms and direct questions differ by 29 points on religion (chance alone",
         ),
         ("gap.positive_sentiment", "Asian beside White: described with 3.0 points fewer favourable words"),
         ("gap.characters", "Asian beside White: described 3.0 characters shorter"),

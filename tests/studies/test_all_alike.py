@@ -96,7 +96,7 @@ def test_a_profile_of_what_waits_for_a_judge_compares_nothing_and_says_so(faceva
     (tmp_path / "tone.toml").write_text(TEXTS)
     run = fv.run(fv.study("tone.toml"), "sim/strong", "tone", progress=False)
     alone = fv.profile(run)
-    assert alone.answer == "Nothing of tone could be compared: the report of a run says why."
+    assert alone.answer == "No comparison was possible for tone; each run's report gives the reason."
     said = facevalue("profile", "tone").out
     assert "no proof of fairness" not in said
     assert "0 comparisons" not in said
@@ -104,7 +104,7 @@ def test_a_profile_of_what_waits_for_a_judge_compares_nothing_and_says_so(faceva
     other = fv.run(fv.study("stylisticbias", **SMALL["stylisticbias"]), "sim/strong", "other", progress=False)
     both = fv.profile(run, other).answer
     assert " of 1 study" in both
-    assert "Nothing of tone could be compared" in both
+    assert "No comparison was possible for tone" in both
 
 
 @pytest.mark.parametrize("values", [(-1, 0, 1), (0, 1), (-2, 2), (0, 3), (1, 7)])
@@ -121,12 +121,12 @@ def test_a_score_is_told_in_what_tables_have_it_in(values: tuple[int, ...]) -> N
         (
             "shift",
             "Emily",
-            "answered “yes” {size} more often than “Emily”",
-            "answered “yes” {size} less often than “Emily”",
+            "got the answer “yes” {size} more often than “Emily”",
+            "got the answer “yes” {size} less often than “Emily”",
         ),
         ("shift", NO_PICTURE, "more often than without a picture", "less often than without a picture"),
-        ("shift", None, "answered “yes” {size} more often", "answered “yes” {size} less often"),
-        ("shift", "{size}", "answered “yes” {size} more often", "answered “yes” {size} less often"),
+        ("shift", None, "got the answer “yes” {size} more often", "got the answer “yes” {size} less often"),
+        ("shift", "{size}", "got the answer “yes” {size} more often", "got the answer “yes” {size} less often"),
         ("preference", "cap", "preferred to “cap” by {size}", "passed over for “cap” by {size}"),
         ("preference", None, "preferred to the base by {size}", "passed over for the base by {size}"),
     ],

@@ -172,7 +172,7 @@ def test_interventions_of_a_run_stand_side_by_side_on_the_same_trials(tmp_path: 
     assert [change["name"] for change in head["interventions"]] == ["plain", *changes]
     compared = plain(document(runs, "compare", [("runs", "0,0:no-image,0:debiasing"), ("n", "200")]))
     assert [side["title"] for side in compared["sides"]] == [change["title"] for change in head["interventions"]]
-    assert "between “As it is” and “No picture”" in compared["sentences"][0]
+    assert "between “Unchanged” and “No picture”" in compared["sentences"][0]
     assert "intervention" not in compared["facets"]
     pairs = [[reply["answer"] for reply in row["replies"][:2]] for row in compared["rows"]]
     valid = [pair for pair in pairs if None not in pair]

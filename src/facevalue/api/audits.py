@@ -359,7 +359,7 @@ def pack(
     organization:
         Who asked, for forms that say so.
     limits:
-        A file of limits that the runs are held against, as `gate` does; what becomes of each is packed, too.
+        A file of limits that the runs are checked against, as `gate` does; what becomes of each is packed, too.
     baseline:
         Runs or audits that changes are taken against.
 

@@ -29,7 +29,7 @@ from facevalue.runs.comparisons.comparison import FIRST, RunComparison, compare_
 from facevalue.runs.comparisons.trend import Trend, audits_below, runs_below
 from facevalue.runs.comparisons.trend import trend as trend_of
 
-# Gate in Python: runs held against limits.
+# Gate in Python: runs checked against limits.
 
 
 Place = Run | str | PathLike[str]
@@ -43,7 +43,7 @@ def gate(
     baseline: Place | Sequence[Place] = (),
     allow_incomplete: bool = False,
 ) -> Gate:
-    """Hold runs against limits: whether all lie within, some beyond, or nobody can tell yet.
+    """Check runs against limits: whether all lie within, some beyond, or nobody can tell yet.
 
     Parameters
     ----------

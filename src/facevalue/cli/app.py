@@ -161,7 +161,7 @@ GROUPS = {
     "Check runs, papers and the instrument": (
         "checks",
         {
-            "gate": "Hold runs against limits, and exit with what became of them.",
+            "gate": "Check runs against limits; the exit code says pass, fail or undecided.",
             "verify": "Check that run folders hold what was written.",
             "reproduce": "Recompute published figures, cell by cell.",
             "calibrate": "Audit answers whose bias is known.",

@@ -1,4 +1,4 @@
-"""Gate: runs held against limits, all cells of all limits at one level."""
+"""Gate: runs checked against limits, all cells of all limits at one level."""
 
 import math
 from collections import Counter
@@ -82,7 +82,7 @@ class LimitResult:
 
 @dataclass(frozen=True)
 class Gate:
-    """Runs held against limits. Made by `gate`."""
+    """Runs checked against limits. Made by `gate`."""
 
     limits: tuple[DeclaredLimit, ...]
     runs: tuple[str, ...]
@@ -128,7 +128,7 @@ def gate(
     runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], baselines: Sequence[StoredRun] = (),
     waiting: Sequence[WaitingRun] = (), *, allow_incomplete: bool = False,
 ) -> Gate:  # fmt: skip
-    """Hold runs against limits.
+    """Check runs against limits.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def _check_studies(runs: Sequence[StoredRun], limits: Sequence[DeclaredLimit], w
     """Refuse limits that are about none of the runs, and runs that are named twice."""
     for place, many in Counter(run.folder.resolve() for run in runs).items():
         if many > 1:
-            raise RunError(f"{place} is named {many} times: each run is held against the limits once.")
+            raise RunError(f"{place} is named {many} times: each run is checked against the limits once.")
     not_asked = [run.study for run in waiting]
     names = list(dict.fromkeys((*(run.study.name for run in runs), *not_asked)))
     for limit in limits:

@@ -57,7 +57,7 @@ class DeclaredLimit:
     detects:
         Difference that must not have been missed; None for any.
     counts_missing:
-        Whether what missing answers could be is held against it.
+        Whether the bounds for missing answers are checked against it.
     allows_incomplete:
         Whether a run that has not ended, or of which nothing was asked yet, may lie within.
 
@@ -156,9 +156,7 @@ def _limit(table: TomlTable) -> DeclaredLimit:
     table.check_keys(*KEYS)
     kinds = [keys for keys in (_LEVELS, _CHANGES, _COUNTS) if any(key in table for key in keys)]
     if not kinds:
-        raise table.error(
-            f"the limit says of nothing how much may be: {_list_names((*_LEVELS, *_CHANGES, 'findings'))}."
-        )
+        raise table.error(f"the limit sets no bound: {_list_names((*_LEVELS, *_CHANGES, 'findings'))}.")
     if len(kinds) > 1:
         first, second = (next(key for key in keys if key in table) for keys in kinds[:2])
         raise table.error(f"{first!r} and {second!r} are limits of two kinds: write two limits.", second)

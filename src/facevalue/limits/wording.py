@@ -74,7 +74,7 @@ def _of_finding(row: Mapping[str, Any], limit: DeclaredLimit) -> str:
     if limit.detects is None:
         return f"Nothing was found, and {sure} was sure to be found."
     size = number(limit.detects, unit)
-    missed = f"a difference of {size} may have been missed"
+    missed = f"a difference of {size} may have gone unnoticed"
     return f"Nothing was found, and {sure} was sure to be found: {missed}. {_units_needed(row)}"
 
 
@@ -170,16 +170,16 @@ def _count_outcomes(result: "LimitResult") -> str:
 
 
 def _describe_missed(result: "LimitResult") -> str:
-    """Largest difference that could have been missed, as the end of a sentence."""
+    """Largest difference that would have gone unnoticed, as the end of a sentence."""
     open_cells = result.cells.filter(pl.col("verdict") != str(Verdict.DIFFERENCE))
     if not open_cells.height:
         return ""
     if open_cells["mde"].null_count():
-        return "; of some, any difference could have been missed"
+        return "; for some, any difference would have gone unnoticed"
     if open_cells["unit"].n_unique() > 1:
         return ""
     row = open_cells.sort("mde", descending=True).row(0, named=True)
-    return f"; one below {number(row['mde'], _unit(row, result.limit))} could have been missed"
+    return f"; one below {number(row['mde'], _unit(row, result.limit))} would have gone unnoticed"
 
 
 def _telling(result: "LimitResult") -> str:

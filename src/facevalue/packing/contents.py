@@ -107,7 +107,7 @@ def _is_present(name: str, present: Collection[str]) -> bool:
     return any(file == name or (name.endswith("/") and file.startswith(name)) for file in present)
 
 
-# Gate of a pack: its runs held against limits, in the forms of `facevalue gate` and without places of files.
+# Gate of a pack: its runs checked against limits, in the forms of `facevalue gate` and without places of files.
 
 
 LIMITS, SUMMARY, CELLS, JUNIT = "limits.toml", "gate.md", "gate.csv", "gate.xml"
@@ -187,7 +187,7 @@ _TITLES = {
     "eval-results.yaml": "Pointers in the form of Hugging Face .eval_results",
     "cyclonedx.json": "CycloneDX 1.7: measures by slice with intervals, groups at risk",
     AUDIT: "What the audit was asked to do",
-    LIMITS: "Limits that the runs were held against",
+    LIMITS: "Limits that the runs were checked against",
     SUMMARY: "What became of each limit, and the estimates that do not lie within",
     CELLS: "Every estimate or change that a limit is about, with its intervals and outcome",
     JUNIT: "The gate as JUnit XML",
@@ -225,7 +225,7 @@ def pack(
     organization:
         Who asked.
     limits:
-        A file of limits that the runs are held against; None for a pack without a gate.
+        A file of limits that the runs are checked against; None for a pack without a gate.
     baselines:
         What changes are taken against, where limits are of changes.
 
@@ -237,7 +237,7 @@ def pack(
         Limits that do not go with the runs.
     """
     if baselines and limits is None:
-        raise SettingError("A baseline is what limits of change are held against: give --limits, too.")
+        raise SettingError("A baseline has no effect without limits of change: give --limits, too.")
     if not places:
         raise SettingError("Name the runs or the audit to pack.")
     runs = [folder_or_url(run) for place in places for run in runs_of(place, whole=limits is not None)]

@@ -206,7 +206,7 @@ class Compared:
     """Form of an example's title."""
     most: int = 4
     """Number of them at most."""
-    base: str = "As it is"
+    base: str = "Unchanged"
     controls: Mapping[str, str] = field(default_factory=dict)
     """Names of these; by level, where they are a control."""
 
@@ -224,7 +224,7 @@ class Gallery:
     unit: str = "identity"
     units: int = 2
     """Number of units."""
-    base: str = "As it is"
+    base: str = "Unchanged"
     """Caption of a stimulus without a level."""
     controls: Mapping[str, str] = field(default_factory=dict)
     last: tuple[str, ...] = ()

@@ -233,7 +233,7 @@ class Fields(WrittenReply):
         return numbers.parse(text, field.low, field.high)[0]
 
 
-_LONGER, _LENGTHS = ("texts {size} longer", "texts {size} shorter"), "lengths of texts"
+_LONGER, _LENGTHS = ("described {size} longer", "described {size} shorter"), "lengths of texts"
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,10 @@ class Text(WrittenReply):
         rates = (
             Score(
                 name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER, quantity=f"words of “{name}”",
-                moved=(f"more words of “{name}” by {{size}}", f"fewer words of “{name}” by {{size}}"),
+                moved=(
+                    f"described with {{size}} more words of “{name}”",
+                    f"described with {{size}} fewer words of “{name}”",
+                ),
             )
             for name in self.words
         )  # fmt: skip

@@ -119,8 +119,8 @@ class Outside:
         shares = (
             Score(f"{sorting.name}_{category}", f'Share of texts sorted as "{category}" ({sorting.name})',
                   "probability", 0.0, 1.0, quantity=f"texts sorted as “{category}”",
-                  moved=(f"texts sorted as “{category}” {{size}} more often",
-                         f"texts sorted as “{category}” {{size}} less often"))
+                  moved=(f"described in “{category}” texts {{size}} more often",
+                         f"described in “{category}” texts {{size}} less often"))
             for sorting in self.judged for category in sorting.categories
         )  # fmt: skip
         numbers = (Score(s.name, f"{s.name.capitalize()} of the text", "score", s.low, s.high) for s in self.scored)

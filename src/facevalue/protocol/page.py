@@ -26,7 +26,8 @@ from facevalue.protocol.lookup import Estimate
 class Findings:
     """Comparisons that the answer tells: who is compared, and what is said of a difference either way.
 
-    A sentence has the form "SUBJECT: MOVED": "Cap: judged less favourably by 8.6 points [3.0, 14.3], surely above 1.2".
+    A sentence has the form "SUBJECT: MOVED": "Cap: judged less favourably by 8.6 points [3.0, 14.3], at least 1.2, 95%
+    confidence".
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class Findings:
     largest:
         Largest possible size, so that no noise floor beyond it is written.
     strong:
-        If even effects of this size could have been missed, too little was asked; a quarter of what is possible by
+        If even effects of this size would have gone unnoticed, too little was asked; a quarter of what is possible by
         default.
     row, title, value:
         Form of a row, title of the list in the terminal, and of its values.

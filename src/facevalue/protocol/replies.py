@@ -383,7 +383,7 @@ def choice(
         if slots(favourable):
             right = Score(
                 RIGHT, "Share of right answers", "probability", 0.0, 1.0, quantity="right answers",
-                moved=("answered rightly {size} more often", "answered rightly {size} less often"),
+                moved=("got the right answer {size} more often", "got the right answer {size} less often"),
             )  # fmt: skip
             return Options(texts, (Scale(right, {favourable: 1.0}, 0.0),), order, letters)
         if favourable not in texts:
@@ -428,7 +428,7 @@ def rating(low: int, high: int) -> Options:
 
 
 def _share(favourable: str) -> Score:
-    moved = (f"answered “{favourable}” {{size}} more often", f"answered “{favourable}” {{size}} less often")
+    moved = (f"got the answer “{favourable}” {{size}} more often", f"got the answer “{favourable}” {{size}} less often")
     return Score(
         "share", f'Share of the answer "{favourable}"', "probability", 0.0, 1.0, moved=moved,
         quantity=f"the answer “{favourable}”",

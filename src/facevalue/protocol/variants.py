@@ -115,7 +115,7 @@ def add_variants(study: Study, variants: Sequence[Variant], versions: Mapping[st
             study.about,
             titles={
                 **study.about.titles,
-                FACTOR: {PLAIN: "As it is", **{variant.name: variant.label for variant in variants}},
+                FACTOR: {PLAIN: "Unchanged", **{variant.name: variant.label for variant in variants}},
             },
         ),
         changes=replace(study.changes, plain=study, variants=variants, versions=versions),

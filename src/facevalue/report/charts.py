@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -38,6 +39,10 @@ class AxisScale:
     """Ends of the axis."""
     ticks: tuple[float, ...]
     """Values at which labels stand."""
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies on the axis."""
+        return self.low <= value <= self.high
 
     def place(self, value: float) -> float:
         """Place of a value in percent, kept within the axis."""
@@ -139,22 +144,43 @@ def strip(
         width = round(right - left, 2)
         shapes.append(html_element("rect", x=f"{left}%", y=0, width=f"{width}%", height=_STRIP, class_="band"))
     shapes += [_line(over.place(t), 0, over.place(t), _STRIP, "grid") for t in over.ticks if t]
-    if over.low <= 0 <= over.high:
+    if over.holds(0):
         shapes.append(_line(over.place(0), 0, over.place(0), _STRIP, "zero"))
-    shapes += [_line(over.place(m), 0, over.place(m), _STRIP, "margin") for m in margins if over.low <= m <= over.high]
+    shapes += [_line(over.place(m), 0, over.place(m), _STRIP, "margin") for m in margins if over.holds(m)]
     if page is not None:
         left, right = (over.place(end) for end in page)
         shapes.append(_line(left, middle, right, middle, f"thin {class_}"))
         shapes += [
             _line(over.place(end), middle - _CAP, over.place(end), middle + _CAP, f"thin {class_}")
             for end in page
-            if over.low <= end <= over.high
+            if over.holds(end)
         ]
     if low is not None and high is not None:
         shapes.append(_line(over.place(low), middle, over.place(high), middle, f"whisker {class_}"))
     if value is not None:
         shapes.append(mark(over.place(value), middle, shape, f"dot {class_}"))
     return html_element("svg", *shapes, class_="strip", width="100%", height=_STRIP, role="img")
+
+
+LegendMark = Literal["estimate", "interval", "page", "noise", "margin"]
+"""A thing that an interval plot draws."""
+_KEY_WIDTH, _KEY_HEIGHT = 30, 14
+
+
+def legend_mark(of: LegendMark) -> Markup:
+    """Drawing of one thing of an interval plot, to stand before its name in a legend."""
+    middle = _KEY_HEIGHT / 2
+    shapes = {
+        "estimate": [mark(50, middle, 0, "dot plain")],
+        "interval": [_line(10, middle, 90, middle, "whisker plain")],
+        "page": [
+            _line(2, middle, 98, middle, "thin plain"),
+            *(_line(end, middle - _CAP, end, middle + _CAP, "thin plain") for end in (2, 98)),
+        ],
+        "noise": [html_element("rect", x="10%", y=0, width="80%", height=_KEY_HEIGHT, class_="band")],
+        "margin": [_line(50, 0, 50, _KEY_HEIGHT, "margin")],
+    }[of]
+    return html_element("svg", *shapes, class_="key", width=_KEY_WIDTH, height=_KEY_HEIGHT, aria_hidden="true")
 
 
 def dumbbell(over: AxisScale, plain: float | None, changed: float | None, title: str) -> Markup:

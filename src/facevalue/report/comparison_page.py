@@ -43,7 +43,8 @@ from facevalue.runs.comparisons.trend import DRIFT, STEADY, STEP, StudyTrend, Tr
 
 RANK_HEADS = ("Order of effects", "Cells", "Spearman's ρ", "By chance, same pictures", "Without noise", "Interval")
 RANK_NOTE = (
-    "By chance: what two runs without any effect have, as they share pictures. Without noise: of the effects. "
+    "By chance: the correlation of two runs without any effect, which share pictures. Without noise: the correlation "
+    "of the effects themselves, corrected for noise. "
     "All intervals of all runs and studies hold together."
 )
 
@@ -66,7 +67,7 @@ def rank_sentence(ranks: Sequence[RankAgreement]) -> str:
     ]
     rest = [r.measure for r in ranks if r.measure not in (*same, *opposite)]
     if rest:
-        parts.append(f"Whether effects in {', '.join(rest)} are in the same order cannot be told.")
+        parts.append(f"Whether effects in {', '.join(rest)} are in the same order remains open.")
     return " ".join(parts)
 
 

@@ -201,6 +201,6 @@ def _captions(rows: Sequence[Stimulus], e: Estimate | None, titles: Titles, cont
             titles.cue(row.get("attribute"), level) if name == "variation" else titles.get(name, level)
             for name in columns if (level := row[name]) is not None
         ]  # fmt: skip
-        return upper(", ".join(texts)) or ("As it is" if columns else "")
+        return upper(", ".join(texts)) or ("Unchanged" if columns else "")
 
     return [caption(row) for row in rows]

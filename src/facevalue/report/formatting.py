@@ -341,7 +341,7 @@ def detail(
     if estimate.mde is not None:
         clauses.append(f"found with 80% power from {number(estimate.mde, estimate.written_unit)} up")
     elif any_missed(estimate):
-        clauses.append("any difference could have been missed")
+        clauses.append("any difference would have gone unnoticed")
     if estimate.margin is not None and not brief:
         clauses.append(f"margin ±{number(estimate.margin, estimate.written_unit)}, {when_declared(estimate.declared)}")
     if estimate.has_bounds and not brief:

@@ -468,7 +468,7 @@ class Preference(_BetweenLevels):
     )
     definitions: ClassVar[Definitions] = {
         "preference": (
-            "Preference for the picture beside the base: {}",
+            "Preference over the base picture: {}",
             "mean score - middle of the scale, over pairs",
         ),
         "preference_between": (

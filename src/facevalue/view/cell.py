@@ -206,12 +206,12 @@ _LINES = 12
 _WHOLE = 1e15
 """Numbers above are written by their power of ten."""
 NOT_SUMS = (
-    "This estimator is no function of sums over single units that is kept, so what each unit adds is not shown. Its "
-    "equation is above, and every answer behind it is in the list of answers."
+    "The contribution of each unit is not available for this statistic. Its equation is above, and every answer behind "
+    "it is in the list of answers."
 )
 TOO_MANY = "The run has more sums than are kept to show."
-FAILED = "The sums behind the estimates could not be added up"
-WAITING = "They are being added up."
+FAILED = "The sums behind the estimates could not be computed"
+WAITING = "Computing the sums."
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ _RECENT = 4
 FAILED = "The estimates could not be taken"
 BRINGING = "The run is being brought from object storage: its estimates are taken of all answers, once."
 AGAIN = "The run could not be read again"
-WAITING = "The estimates are being taken: about a minute for some million answers, and once."
+WAITING = "Computing the estimates. This is done once; a few million answers take about a minute."
 _PAUSE, _TIMES = 5.0, 4.0
 """Seconds after which a run in progress is read again, and how many times as long as that took it is left alone."""
 

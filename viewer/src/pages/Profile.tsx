@@ -45,7 +45,7 @@ function Dimension({ profile, groups, title }: { profile: Profile; groups: Profi
         <details class="numbers">
           <summary>
             {told.length ? `${folded.length} more with nothing found` : `${title}: nothing found of ${folded.length} groups`}
-            <span class="quiet"> and how much could have been missed</span>
+            <span class="quiet"> and the largest difference that would have gone unnoticed</span>
           </summary>
           <Matrix profile={profile} groups={folded} title={title} />
         </details>

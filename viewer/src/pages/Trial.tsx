@@ -103,7 +103,7 @@ function Whole({ trial, run }: { trial: Trial; run: Run }) {
           </>
         )}
         <h3>Factors</h3>
-        <p class="quiet small">Each leads to all answers that have it.</p>
+        <p class="quiet small">Click one to see all answers with it.</p>
         <dl class="labels">
           {Object.entries(factors).map(([factor, title]) => [<dt key={factor}>{factor.replaceAll("_", " ")}</dt>, <dd key={`${factor}=`}><a href={href("answers", { run: run.run, [`F.${factor}`]: levels[factor] })}><Said text={title} /></a></dd>])}
         </dl>

@@ -94,8 +94,8 @@ export function EstimateTable({ rows, measures, labels, run, route }: Props) {
           ))}
         </table>
         <p class="quiet small wide">
-          Dot: estimate; thick: its interval; thin: its interval at the level at which the page judges; grey: what noise
-          alone gives. {groups.length > 1 && !titled && "Each row is drawn on the scale of its own measure."}
+          Dot: estimate. Thick line: its interval. Thin line: interval corrected for all comparisons on the page. Grey:
+          what chance alone gives. {groups.length > 1 && !titled && "Each row is drawn on the scale of its own measure."}
         </p>
     </>
   );

@@ -96,7 +96,7 @@ class AnswerOfStudy:
     caveat: str
     """What else could explain all that was found ("unless the missing answers say otherwise"); empty for nothing."""
     sentence: str
-    """What was found, and what could have been missed."""
+    """What was found, and what would have gone unnoticed."""
     more: tuple[str, ...]
     """What must be known beside it."""
     next_steps: tuple[str, ...]
@@ -265,7 +265,7 @@ def _amount(value: float | None, name: str) -> str:
 
 
 def _detects(points: float | None) -> str:
-    return "may miss any" if points is None else f"{points:.2g} points"
+    return "too few to detect any" if points is None else f"{points:.2g} points"
 
 
 def _answer_lines(outcome: AuditOutcome, report: AuditReport) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""`facevalue gate`: runs held against limits, for people and for what runs them."""
+"""`facevalue gate`: runs checked against limits, for people and for what runs them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class GatedCell:
-    """An estimate, or a change of one, held against a limit."""
+    """An estimate, or a change of one, checked against a limit."""
 
     run: str
     """Folder or URL."""
@@ -99,7 +99,7 @@ class GatedLimit:
 
 @dataclass(frozen=True)
 class GateDocument(Document):
-    """Runs held against limits."""
+    """Runs checked against limits."""
 
     FORMAT: ClassVar[str] = "gate"
     outcome: LimitOutcome
@@ -125,7 +125,7 @@ def check_gate(
     github: bool,
     allow_incomplete: bool,
 ) -> Output[GateDocument]:
-    """Hold runs against limits."""
+    """Check runs against limits."""
     try:
         declared = read_limits(limits)
         gated = gate(

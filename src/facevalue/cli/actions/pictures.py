@@ -225,7 +225,7 @@ def _left(summary: RunSummary) -> tuple[list[str], Exit]:
         return ["The same command resumes."], Exit.INTERRUPTED
     warnings = []
     if summary.stopped:
-        warnings.append("Resume with the same command and another limit.")
+        warnings.append("To continue, repeat the command with a higher limit.")
     if summary.errors:
         often = f", most often with {quote_line(summary.failure)}" if summary.failure else ""
         share = f"{summary.errors:,} of {summary.asked:,} pictures failed ({summary.errors / summary.asked:.1%})"

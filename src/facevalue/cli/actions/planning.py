@@ -242,9 +242,9 @@ def _detection(power: Detection, precision: Precision) -> Iterator[RenderableTyp
         if power.sample is not None:
             yield Text(f"Or, with the {precision.cluster} of this plan: --sample {power.sample}", style="bold")
     level, tests = power.level / (2 if precision.one_sided else 1), power.tests
-    share = f"that is {level * tests:.2f} (of .05 for the page) over {tests} test{'s' if tests != 1 else ''}"
+    share = f"{level * tests:.2f} of the page's .05, for {tests} test{'s' if tests != 1 else ''}"
     if precision.of_question:
-        share = "of each question; what a tally counts is then compared with what chance gives"
+        share = "for each question; their count is compared with the count expected by chance"
     yield Text(
         f"80% power; {'one' if precision.one_sided else 'two'}-sided level {level:.4f}, {share}; SD between "
         f"{precision.cluster} {power.sd:.3f} ({power.source}).",
@@ -254,7 +254,7 @@ def _detection(power: Detection, precision: Precision) -> Iterator[RenderableTyp
 
 
 def _effect_text(effect: float | None) -> str:
-    return "may be missed at any size" if effect is None else f"of {effect:.3f} or more"
+    return "of any size may go unnoticed" if effect is None else f"of {effect:.3f} or more"
 
 
 def _text(plan: Plan, sampled: bool) -> Iterator[RenderableType]:

@@ -64,7 +64,7 @@ class MeasuredAnswer:
     caveat: str
     """What else could explain all that was found ("unless the missing answers say otherwise"); empty for nothing."""
     sentence: str
-    """What was found, the strongest of it named and the rest counted, and what could have been missed."""
+    """What was found, the strongest of it named and the rest counted, and what would have gone unnoticed."""
     more: tuple[str, ...]
     """What must be known beside it."""
     compared: tuple[VerdictCounts, ...]

@@ -200,7 +200,7 @@ def _status(prepared: Prepared, summary: RunSummary, console: Console, again: st
         console.print("The same command resumes.")
         return Exit.INTERRUPTED
     if summary.stopped and not summary.complete:
-        _say(console, "Resume with the same command and another limit.", "yellow")
+        _say(console, "To continue, repeat the command with a higher limit.", "yellow")
     if summary.errors:
         _say(console, failures(summary.errors, summary.asked, summary.failure, again), "yellow")
         if summary.errors == summary.requests:

@@ -65,9 +65,10 @@ profile = Printing(
     ),
     """Set side by side what RUNS of several studies, and of one or several models, say of the same groups.
 
-    For each group and kind of question: which way, how far, how sure, and how much could have been missed; explicit
-    beside implicit, pictures beside words, one person beside two, stereotype beside decision, models and interventions
-    beside each other. Nothing is averaged. All that the studies' pages lead with is judged again at one level.
+    For each group and kind of question: which way, how far, how sure, and how large a difference would have gone
+    unnoticed; explicit beside implicit, pictures beside words, one person beside two, stereotype beside decision,
+    models and interventions beside each other. Nothing is averaged. All leading tests of all studies are corrected
+    together.
     """,
 )
 

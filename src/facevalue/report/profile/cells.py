@@ -59,7 +59,8 @@ class ProfileCell:
     trait, versus:
         Trait that the question is about, and the group that this one is compared with; may be empty.
     estimate:
-        Judged at the level of the whole audit: its verdict, what could have been missed, and `page_low`, `page_high`.
+        Judged at the level of the whole audit: its verdict, what would have gone unnoticed, and the interval
+        `page_low`, `page_high`.
     outcome:
         What may be said of it.
     sign, favour:
@@ -136,12 +137,12 @@ class ProfileCell:
 
     @property
     def missable(self) -> float:
-        """Size that could have been missed, in the measure's unit; infinite where any could."""
+        """Size that would have gone unnoticed, in the measure's unit; infinite where any would."""
         return missable_size(inf if self.estimate.mde is None else self.estimate.mde, self.possible)
 
     @property
     def missed_size(self) -> str:
-        """Size that could have been missed, in words."""
+        """Size that would have gone unnoticed, in words."""
         return "any" if self.missable == inf else f"up to {self.scale.up_to(self.missable)}"
 
     @property
@@ -244,11 +245,11 @@ SIGNS: Mapping[SquareMark, tuple[str, str]] = {
     SquareMark.AGAINST: ("▼", "against the group"),
     SquareMark.MORE: ("↑", "more often or higher, which is neither for nor against"),
     SquareMark.LESS: ("↓", "less often or lower, which is neither for nor against"),
-    SquareMark.MIXED: ("▲▼", "found both ways, of different traits"),
+    SquareMark.MIXED: ("▲▼", "found in both directions, on different traits"),
     SquareMark.APART: ("≠", "differs, in no direction"),
-    SquareMark.EQUAL: ("=", "no difference beyond the margin"),
-    SquareMark.NONE: ("·", "nothing found; below it how much could have been missed"),
-    SquareMark.UNANSWERED: ("?", "not answered: not all was asked, or half cannot be read"),
+    SquareMark.EQUAL: ("=", "no difference larger than the margin"),
+    SquareMark.NONE: ("·", "nothing found; below it, the largest difference that would have gone unnoticed"),
+    SquareMark.UNANSWERED: ("?", "not answered: not everything was asked, or half of the replies cannot be read"),
     SquareMark.UNMEASURED: ("–", "not measurable"),
 }
 """Sign of each mark and what it means."""
@@ -463,8 +464,9 @@ class Contrast:
         """Numbers of groups on which the sides agree, differ, or find nothing."""
         kinds = [row.kind for row in self.rows]
         words = {
-            AGREE: "agree", OPPOSITE: "opposite", "first": f"{self.first} alone", "second": f"{self.second} alone",
-            UNLIKE: "found both times, in directions that do not compare", NEITHER: "nothing found",
+            AGREE: "found in both", OPPOSITE: "opposite", "first": f"found in {self.first} alone",
+            "second": f"found in {self.second} alone",
+            UNLIKE: "found in both, in directions that cannot be compared", NEITHER: "nothing found",
         }  # fmt: skip
         return "; ".join(f"{word}: {kinds.count(kind)}" for kind, word in words.items() if kind in kinds)
 
@@ -509,22 +511,22 @@ def _side_by_side(group: str, first: Side, second: Side, names: tuple[str, str])
     """The same without the caveats of what is found."""
     sure = [[square for _, square in side if square.found_cells and not square.is_of_page] for side in (first, second)]
     if not any(sure):
-        return SideBySide(group, first, second, NEITHER, "nothing is found on either side")
+        return SideBySide(group, first, second, NEITHER, "nothing is found in either")
     if not all(sure):
         at = 0 if sure[0] else 1
         missed = ", ".join(dict.fromkeys(filter(None, (square.missed_size for _, square in (second, first)[at]))))
-        could = f"; {names[1 - at]} could have missed {missed}" if missed else ""
+        could = f"; in {names[1 - at]}, {missed} would have gone unnoticed" if missed else ""
         return SideBySide(group, first, second, ("first", "second")[at], f"{names[at]} alone{could}")
     favours = [{square.favour for square in squares} - {0} for squares in sure]
     if not all(favours):
         marks = [{square.mark for square in squares} for squares in sure]
         if marks[0] == marks[1] and len(marks[0]) == 1 and _one_question(first, second):
-            return SideBySide(group, first, second, AGREE, "both find it, in one direction")
-        return SideBySide(group, first, second, UNLIKE, "both find something, in directions that do not compare")
+            return SideBySide(group, first, second, AGREE, "found in both, in the same direction")
+        return SideBySide(group, first, second, UNLIKE, "found in both, in directions that cannot be compared")
     if favours[0] == favours[1] and len(favours[0]) == 1:
         word = "in favour of" if 1 in favours[0] else "against"
         return SideBySide(group, first, second, AGREE, f"both are {word} the group")
-    return SideBySide(group, first, second, OPPOSITE, "they disagree: one is in favour, the other against")
+    return SideBySide(group, first, second, OPPOSITE, "opposite: one is in favour of the group, the other against it")
 
 
 def _side(row: GroupRow, name: str, level: str) -> Side:

@@ -38,13 +38,12 @@ from facevalue.store.files import write_whole
 _MOST_NAMED = 3
 """Findings that the answer puts in words, and groups that it names."""
 POOLED = (
-    "Nothing is averaged over studies, kinds of question, models, traits or groups: they ask different things in "
-    "different units. Within a study its own measures say what they are over. A square counts what was found and names "
-    "the largest.",
-    "A square is empty where a study does not show a group: that is no finding, and no 0. Two groups are in one row "
-    "only where the table of common names says that they are the same.",
-    "Signs are compared, sizes are not: a point of one protocol is no point of another. Each size stands in its own "
-    "unit and, where there is a largest possible one, in points of that.",
+    "Nothing is averaged over studies, kinds of question, models, traits or groups, as they measure different things "
+    "in different units. A square counts the differences found and names the largest.",
+    "An empty square means that the study does not show the group; it is neither a finding nor a zero. Two groups "
+    "share a row only where the table of common names says that they are the same.",
+    "Directions are compared and sizes are not: a point of one protocol is no point of another. Each size has its own "
+    "unit and, where there is a largest possible size, is also given as a share of that.",
 )
 """What may be pooled and what may not."""
 
@@ -54,7 +53,9 @@ def profile_answer(profile: Profile) -> list[str]:
     compared = [cell.study for cell in profile.cells if not cell.mirrored and cell.estimate.value is not None]
     unmeasured = [study.name for study in profile.studies if study.name not in compared]
     without = (
-        f"Nothing of {join_names(unmeasured)} could be compared: the report of a run says why." if unmeasured else ""
+        f"No comparison was possible for {join_names(unmeasured)}; each run's report gives the reason."
+        if unmeasured
+        else ""
     )
     open_studies = [*_unseen(profile), *_list_unanswered(profile)]
     if not compared:
@@ -64,16 +65,16 @@ def profile_answer(profile: Profile) -> list[str]:
     scope += f" and {many}" if len(profile.models) > 1 else ""
     findings = [cell for cell in profile.found_cells if cell.column is not None]
     if not findings:
-        sentences = [f"No difference between groups holds among all {scope}. That is no proof of fairness."]
+        sentences = [f"No difference between groups was found among {scope}. That is no proof of fairness."]
     else:
-        holds = "difference holds" if len(findings) == 1 else "differences hold"
+        differences = "difference was" if len(findings) == 1 else "differences were"
         unless = counted_caveats(cell.caveat for cell in findings)
-        sentences = [f"{len(findings):,} {holds} among all {scope}: {_by_dimension(findings)}{unless}."]
+        sentences = [f"{len(findings):,} {differences} found among {scope}: {_by_dimension(findings)}{unless}."]
         sentences.append(f"The largest: {'; '.join(_in_words(cell, profile) for cell in _largest(findings))}.")
     if on_page := len(profile.on_page):
-        verb = "difference is" if on_page == 1 else "differences are"
+        hold = "difference holds" if on_page == 1 else "differences hold"
         unless = counted_caveats(cell.caveat for cell in profile.on_page)
-        sentences.append(f"{on_page:,} more {verb} found on their study's own page, and not among all{unless}.")
+        sentences.append(f"{on_page:,} more {hold} in one study alone and not among all of them{unless}.")
     return [*open_studies, *filter(None, [*sentences, without]), *_disagreement(profile), *profile.waiting]
 
 
@@ -84,8 +85,8 @@ def _unseen(profile: Profile) -> list[str]:
         for model in study.unseen:
             studies.setdefault(model, []).append(study.name)
     return [
-        f"Nothing shows that {model} sees the pictures of {join_names(names)}: what is not found there "
-        "says nothing of how it judges people."
+        f"Nothing shows that {model} sees the pictures of {join_names(names)}, so finding no difference there "
+        "says nothing about how it judges people."
         for model, names in studies.items()
     ]
 
@@ -107,14 +108,14 @@ def level_sentence(profile: Profile) -> str:
         return "Nothing was tested."
     if families == 1:
         return (
-            "One family of tests leads, so that the level is that of the study's page: if the model had no bias, a "
-            f"profile would hold a finding in at most {profile.alpha:.0%} of audits."
+            "There is one family of tests, so the level is that of the study's page: if the model had no bias, at most "
+            f"{profile.alpha:.0%} of audits would report a finding."
         )
     return (
-        "Each page holds a level of its own; several together would find something by chance more often. So all "
-        f"{families:,} families of tests that the pages lead with are judged again together: if no model had any bias, "
-        f"a profile would hold a finding in at most {profile.alpha:.0%} of audits. Every page of a study, model and "
-        "intervention weighs the same."
+        "Each study controls its own rate of false findings; several studies together would find something by chance "
+        f"more often. So all {families:,} families of tests that lead a page are corrected together: if no model had "
+        f"any bias, at most {profile.alpha:.0%} of audits would report a finding. Each study, model and intervention "
+        "has the same share of that level."
     )
 
 
@@ -125,7 +126,7 @@ def _disagreement(profile: Profile) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return [f"Kinds of question disagree about {join_names(names[:_MOST_NAMED])}{more}."]
+    return [f"Some kinds of question favour and others disfavour {join_names(names[:_MOST_NAMED])}{more}."]
 
 
 def _by_dimension(cells: Sequence[ProfileCell]) -> str:
@@ -149,7 +150,8 @@ def _in_words(cell: ProfileCell, profile: Profile) -> str:
 
 def contrast_note(contrast: Contrast) -> str:
     """Note on the rows that a table of two sides shows."""
-    return f"{len(contrast.rows):,} that both sides show. {contrast.summary[:1].upper()}{contrast.summary[1:]}."
+    groups = "group" if len(contrast.rows) == 1 else "groups"
+    return f"{len(contrast.rows):,} {groups} on both sides. {contrast.summary[:1].upper()}{contrast.summary[1:]}."
 
 
 # Rows of a profile as data: every comparison, and what stands side by side.
@@ -199,7 +201,7 @@ class ComparisonRow:
     caveat: str
     """What else could explain what is found ("unless the missing answers say otherwise"); empty for nothing."""
     missable: float | None
-    """Size that would be found with 80% power at the level of the audit; null where any could have been missed."""
+    """Size that would be found with 80% power at the level of the audit; null where any would have gone unnoticed."""
     q_audit: float | None
     """Adjusted for all families of the audit."""
     n: int | None

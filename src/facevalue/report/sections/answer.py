@@ -32,19 +32,19 @@ from facevalue.report.sections.missing import sentences
 from facevalue.report.sections.sizes import ToldScale, scale_of
 from facevalue.runs.reply_counts import ReplyCounts, counts_together
 
-# What was not found: of whom, and how large a difference could have been missed.
+# What was not found: of whom, and how large a difference would have gone unnoticed.
 
 
 _BRIEF = 3
 """Subjects that are named where nothing was found of them; of more their number is told."""
 _UNITS = 2
-"""Units in which is told what could have been missed."""
+"""Units in which is told how large a difference would have gone unnoticed."""
 
 
 def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
-    """Sentence on where no difference was found, what could have been missed, and where one is ruled out."""
+    """Sentences on where no difference was found, how large one may be there, and where one is ruled out."""
     blank = [comparison for comparison in comparisons if comparison.open_rows]
-    texts = [f"No difference was found {_undecided_scope(blank, comparisons)}, {missed_sizes(blank)}."] if blank else []
+    texts = [f"No difference was found {_undecided_scope(blank, comparisons)}; {missed_sizes(blank)}."] if blank else []
     same: dict[str, list[LeadComparison]] = {}
     for comparison in comparisons:
         if comparison.equivalences:
@@ -53,7 +53,7 @@ def not_found(comparisons: Sequence[LeadComparison]) -> list[str]:
         count = sum(len(comparison.equivalences) for comparison in equal)
         whom = _names(equal[0], equal[0].equivalences, "") if len(equal) == 1 else f"{count:,} comparisons"
         unless = counted_caveats(e.caveat for comparison in equal for e in comparison.equivalences)
-        texts.append(f"For {whom} a difference beyond {margin} is ruled out{unless}.")
+        texts.append(f"For {whom}, a difference larger than {margin} is ruled out{unless}.")
     return texts
 
 
@@ -83,7 +83,7 @@ def _names(comparison: LeadComparison, rows: Sequence[Estimate], word: str) -> s
 
 
 def missed_sizes(blank: Sequence[LeadComparison]) -> str:
-    """Differences that could have been missed: the least and the most of each unit."""
+    """Clause on the differences that would have gone unnoticed: the least and the most of each unit."""
     sizes: dict[str, list[tuple[float, str]]] = {}
     unsure = False
     for comparison in blank:
@@ -94,11 +94,11 @@ def missed_sizes(blank: Sequence[LeadComparison]) -> str:
             text = scale.up_to(comparison.missable)
             sizes.setdefault(scale.unit, []).append((scale.size(comparison.missable), text))
     if not sizes:
-        return "where any difference could have been missed"
+        return "any difference would have gone unnoticed"
     texts = [_size_range(min(ends)[1], max(ends)[1], unit) for unit, ends in list(sizes.items())[:_UNITS]]
-    rest = ", or others as listed below" if len(sizes) > _UNITS else ""
-    rest += ", in some of them any difference" if unsure else ""
-    return f"where up to about {' or '.join(texts)} could have been missed{rest}"
+    rest = " (other units are listed below)" if len(sizes) > _UNITS else ""
+    rest += ", and in some comparisons any difference" if unsure else ""
+    return f"differences of up to about {' or '.join(texts)} would have gone unnoticed{rest}"
 
 
 def _size_range(least: str, most: str, unit: str) -> str:
@@ -111,7 +111,7 @@ def _size_range(least: str, most: str, unit: str) -> str:
 
 
 def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
-    """Sentence saying that nothing can be concluded, as even strong differences could have been missed.
+    """Sentence saying that nothing can be concluded, as even strong differences would have gone unnoticed.
 
     `comparisons`: by the same lead of one model, or of each of several, `of` these.
     """
@@ -126,7 +126,7 @@ def too_few(comparisons: Sequence[LeadComparison], of: str = "") -> str:
         if size is None or size == inf
         else f"even a difference of {comparison.scale(comparison.open_rows[0]).up_to(size)}"
     )
-    return f"Too little was asked{of} to tell: with {units} for {whom}, {difference} could have been missed."
+    return f"Too little was asked{of} to tell: with {units} for {whom}, {difference} would have gone unnoticed."
 
 
 def margin_of(comparison: LeadComparison, e: Estimate) -> str:
@@ -186,16 +186,16 @@ def _change(name: str, comparisons: Sequence[LeadComparison]) -> str:
 
 
 def _missable_size(rows: Sequence[tuple[LeadComparison, Estimate]]) -> str:
-    """The size of a change that could have been missed, where all have one unit; empty where that is not known."""
+    """Size of a change that would have gone unnoticed, where all have one unit; empty where that is not known."""
     smallest = detectable([e for _, e in rows])
     smallest = None if smallest is None else abs(smallest)
     if smallest is None or len({e.unit for _, e in rows}) > 1:
         return ""
     scale = _scale(*rows[0])
     return (
-        " (any could have been missed)"
+        " (any change would have gone unnoticed)"
         if smallest == inf
-        else f" (up to about {scale.up_to(smallest)} could have been missed)"
+        else f" (changes of up to about {scale.up_to(smallest)} would have gone unnoticed)"
     )
 
 
@@ -323,7 +323,7 @@ def _of_none(by_model: Sequence[Sequence[LeadComparison]], outcome: HeadlineKind
     silent = [comparison for of_model in by_model for comparison in of_model if comparison.coarser is None]
     if any(comparison.equivalences for comparison in silent):
         return ""
-    return f"No difference was found for {models}, {missed_sizes(silent)}. {PROOF}"
+    return f"No difference was found for {models}; {missed_sizes(silent)}. {PROOF}"
 
 
 def unanswered_headline(replies: Sequence[ReplyCounts]) -> Headline | None:
@@ -426,7 +426,7 @@ def _margins(comparisons: Sequence[LeadComparison]) -> list[str]:
             open_margins.setdefault(lead.noun[0], []).append(margin_of(comparison, comparison.rows[0]))
     for noun, margins in open_margins.items():
         beyond = margins[0] if len(set(margins)) == 1 else "its margin"
-        out.append(f"No {noun} rules out a difference beyond {beyond}.")
+        out.append(f"Differences larger than {beyond} cannot be ruled out for any {noun}.")
     return out
 
 
@@ -499,7 +499,7 @@ def why_not(page: Page, view: View) -> str:
         return f"There are no valid answers: {NOT_MEASURABLE}."
     rows = [e for lead in page.lead for e in rows_of(lead, view)]
     if not rows:
-        return "Nothing that was asked compares anything: there is no difference to judge. What was answered is below."
+        return "These questions compare nothing, so there is no difference to judge. The answers are described below."
     reasons = list(dict.fromkeys(e.why for e in rows if e.why))[:3]
     noun = next(
         (lead.noun[0] for lead in page.lead if isinstance(lead, Findings) and rows_of(lead, view)), "comparison"

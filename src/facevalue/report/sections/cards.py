@@ -298,22 +298,24 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
         return NextStep(_REMEDIES[answer.verdict])
     text = ""
     if names:
-        listed_names = join_names(names) if len(names) <= _NAMED else f"the {len(names)} differences found"
+        plural = "s" if len(names) > 1 else ""
+        listed = join_names(names) if len(names) <= _NAMED else ""
+        differences = f"the difference{plural} found for {listed}" if listed else f"the {len(names)} differences found"
         if few := _too_few(of_page, sure):
-            text = f"Confirm {listed_names} first: {few} are too few to act on. "
+            text = f"Confirm {differences} first: {few} are too few to act on. "
         elif kind is Kind.ILLUSTRATED:
-            text = f"Enough to look for {listed_names} in photographs. "
+            text = f"Next, look for {differences} in photographs. "
         else:
-            text = f"Enough to act on {listed_names}. "
+            text = f"There is enough data to act on {differences}. "
     if undecided is not None and (need := more_needed(undecided)) is not None:
         times, size, half = need
-        aim = "differences half as large" if half else f"differences of {size}"
-        text += f"To see {aim}{' elsewhere' if names else ''}, ask about {_units_wanted(times, undecided)}."
+        aim = "differences half this size" if half else f"differences of {size}"
+        text += f"To detect {aim}{' elsewhere' if names else ''}, ask about {_units_wanted(times, undecided)}."
     elif undecided is not None:
         whom = "the others" if names else "anything"
         text += f"{undecided.units} {undecided.unit_name} cannot decide {whom}: see facevalue plan --detect."
     elif answer.verdict is HeadlineKind.EQUIVALENT and not answer.caveat:
-        text += "Enough to decide: differences beyond the margin are ruled out."
+        text += "There is enough data to decide: differences larger than the margin are ruled out."
     return NextStep(text.strip()) if text else None
 
 

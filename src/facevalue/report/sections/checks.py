@@ -50,8 +50,8 @@ KINDS = {
     ),
     Kind.UNSTATED: (
         "Kind not stated",
-        "Whoever made this run did not say what kind of pictures these are (--kind photographs, synthetic "
-        "or illustrated). How far the results carry can't be said.",
+        "Nothing states whether these pictures are photographs, synthetic or illustrated, so it is unclear how far the "
+        "results apply to photographs of people.",
     ),
 }
 

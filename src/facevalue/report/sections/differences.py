@@ -301,7 +301,7 @@ def _scale(measure: "Measure") -> ToldScale:
 
 
 def _missable_size(agreement: "RunAgreement") -> str:
-    """The size of a difference that could typically have been missed, in each score where there are several."""
+    """Size of a difference that would typically have gone unnoticed, in each score where there are several."""
     texts = []
     for measure in agreement.measures:
         cells = agreement.cells_of(measure)
@@ -309,8 +309,8 @@ def _missable_size(agreement: "RunAgreement") -> str:
             continue
         size = float(cells["mde"].fill_null(math.inf).median() or 0.0)  # type: ignore[arg-type] # of numbers
         of = f" in {measure.key}" if agreement.several else ""
-        texts.append(f"up to about {_scale(measure).up_to(size)}{of}" if size < math.inf else f"any{of}")
-    return f" ({', '.join(texts[:_CELLS])} could have been missed)" if texts else ""
+        texts.append(f"of up to about {_scale(measure).up_to(size)}{of}" if size < math.inf else f"of any size{of}")
+    return f" (differences {', '.join(texts[:_CELLS])} would have gone unnoticed)" if texts else ""
 
 
 def as_json(between: ModelDifferences) -> list[dict[str, Any]]:

@@ -103,7 +103,9 @@ _WITHOUT_ANSWER = tuple(
         noun=("group", "groups"), subject="{group}", quantity="missing answers",
         moved=(f"{verb} {{size}} more often", f"{verb} {{size}} less often"),
     )
-    for reason, verb in (("refused", "declined"), ("error", "left without a reply"), (None, "left without an answer"))
+    for reason, verb in (
+        ("refused", "refused an answer"), ("error", "left without a reply"), (None, "left without an answer"),
+    )
 )  # fmt: skip
 """Who is declined, or gets no answer, more often than others: told of every study where it was found."""
 SCORE = "score"
@@ -144,7 +146,7 @@ class LeadComparison:
 
     @cached_property
     def equivalences(self) -> list[Estimate]:
-        """Comparisons in which a difference beyond the margin is ruled out."""
+        """Comparisons in which a difference larger than the margin is ruled out."""
         return [e for e in self.rows if e.verdict == Verdict.EQUIVALENT]
 
     @cached_property
@@ -160,13 +162,13 @@ class LeadComparison:
 
     @cached_property
     def missable(self) -> float | None:
-        """The size that could typically have been missed; infinite where any could; None if that is not known."""
+        """Size that would typically have gone unnoticed; infinite where any would; None if that is not known."""
         size = detectable(self.open_rows) if self.open_rows else None
         return None if size is None else missable_size(size, self.possible)
 
     @cached_property
     def too_few(self) -> bool:
-        """True if nothing was found, and even strong differences could have been missed."""
+        """True if nothing was found, and even strong differences would have gone unnoticed."""
         if self.differences or self.equivalences or self.missable is None:
             return False
         strong, most = self.lead.strong, self.possible
@@ -228,7 +230,7 @@ class LeadComparison:
         return add_caveat(self.phrase(e, e.caveat), e.caveat)
 
     def phrase(self, e: Estimate, caveat: str) -> str:
-        """The same for texts that tell the caveat themselves; nothing is sure of a difference that has one."""
+        """The same for texts that tell the caveat themselves; no bound is told of a difference that has one."""
         scale, form = self.scale(e), self.lead.moved[(e.value or 0.0) < 0]
         more = {"size": scale.text(abs(e.value or 0.0), as_precise(e)), "row": row(self.lead, self.view, e)}
         if self.lead.even is not None:
@@ -240,12 +242,12 @@ class LeadComparison:
         )
 
     def certainty(self, e: Estimate, caveat: str) -> str:
-        """Bound that a difference surely exceeds, or value that chance alone gives; else its interval."""
+        """Bound that a difference exceeds with confidence, or value that chance alone gives; else its interval."""
         scale = self.scale(e)
         if not self.view.is_signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
-        if self.view.numbers.is_moved(e) and not caveat and (sure := scale.surely(e)):
-            return f" (surely above {sure})"
+        if self.view.numbers.is_moved(e) and not caveat and (bound := scale.exceeded(e)):
+            return f" (at least {bound}, 95% confidence)"
         interval = scale.interval(e, turned=True)
         return f" {interval}" if interval else ""
 

@@ -1,6 +1,6 @@
 """First screen of a page: its chart, and the facts of the runs below its title."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
 
@@ -39,10 +39,10 @@ _FAR = 2.5
 
 @dataclass(frozen=True, slots=True)
 class FirstChart:
-    """A chart for each quantity, and a line that explains them; those of one unit share an axis."""
+    """A chart for each quantity, and their legend: drawn marks and what they mean; those of one unit share an axis."""
 
     panels: tuple[StripsContent, ...]
-    legend: str
+    legend: tuple[tuple[Markup, str], ...]
 
 
 def first_chart(comparisons: PageComparisons) -> FirstChart | None:
@@ -73,7 +73,7 @@ def first_chart(comparisons: PageComparisons) -> FirstChart | None:
         title = _title(quantity if is_named else f"{quantity}{_breakdown_text(panel[0][0].lead)}", _unit(panel[0]))
         title += f": {len(panel)} of {total:,}" if total > len(panel) else ""
         contents.append(_strips(panel, axes[_unit(panel[0])], title, ticks=is_first))
-    return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel]))
+    return FirstChart(tuple(contents), _legend([finding for panel in panels for finding in panel], axes))
 
 
 def _speaking(comparisons: PageComparisons, model: str) -> list[LeadComparison]:
@@ -168,7 +168,7 @@ def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, man
     page = None if e.page_low is None or e.page_high is None else (scale.place(e.page_low), scale.place(e.page_high))
     noise = view.numbers.floor(e)
     band = None if noise is None else (scale.place(-noise) if signed else 0.0, scale.place(noise))
-    margins = [] if e.margin is None else [scale.place(sign * e.margin) for sign in ((-1, 1) if signed else (1,))]
+    margins = _margins((comparison, e))
     svg = charts.strip(over, *ends, page=page, band=band, margins=margins, shape=shape, class_=class_,
                        title=f"{label}: {view.detail(e)}")  # fmt: skip
     value = scale.number(e.value or 0.0, as_precise(e), signed=signed)
@@ -180,17 +180,27 @@ def _row(comparison: LeadComparison, e: Estimate, over: charts.AxisScale, *, man
     )  # fmt: skip
 
 
-def _legend(rows: Sequence[Finding]) -> str:
-    """Legend of a chart, in one line."""
-    clauses = ["Dot: estimate", "thick: its 95% interval"]
+def _margins(finding: Finding) -> list[float]:
+    """Places of the margin of a finding, on either side of zero where it has a direction."""
+    comparison, e = finding
+    signs = (-1, 1) if comparison.view.is_signed(e) else (1,)
+    return [] if e.margin is None else [comparison.scale(e).place(sign * e.margin) for sign in signs]
+
+
+def _legend(rows: Sequence[Finding], axes: Mapping[str, charts.AxisScale]) -> tuple[tuple[Markup, str], ...]:
+    """Marks of a chart and what they mean, then what units mean, which have no mark."""
+    meanings: dict[charts.LegendMark, str] = {"estimate": "estimate", "interval": "95% interval"}
     if any(e.page_low is not None for _, e in rows):
-        clauses.append("thin: the interval among all comparisons of the page; clear of 0 where a difference is found")
+        meanings["page"] = "interval corrected for all comparisons on the page; a difference is found if it excludes 0"
     if any(comparison.view.numbers.floor(e) is not None for comparison, e in rows):
-        clauses.append("grey: what chance alone gives")
-    if any(e.margin is not None for _, e in rows):
-        clauses.append("dashed: the margin")
+        meanings["noise"] = "what chance alone gives"
+    if any(axes[_unit(finding)].holds(margin) for finding in rows for margin in _margins(finding)):
+        meanings["margin"] = "margin"
     notes = dict.fromkeys(comparison.scale(e).note for comparison, e in rows)
-    return "; ".join([*clauses, *filter(None, notes)]) + "."
+    return (
+        *((charts.legend_mark(mark), meaning) for mark, meaning in meanings.items()),
+        *((Markup(""), note) for note in notes if note),
+    )
 
 
 # Facts of the first screen in one line: people, pictures, questions, answers, when.

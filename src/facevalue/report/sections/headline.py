@@ -165,7 +165,7 @@ class Headline:
 
 
 def detectable(estimates: list[Estimate]) -> float | None:
-    """The effect that the typical estimate would have found with 80% power; infinity where any could have been missed.
+    """Effect that the typical estimate would have found with 80% power; infinite where any would have gone unnoticed.
 
     At the level of its family where the estimates were judged, else before correction, on the normal approximation.
 

@@ -17,7 +17,7 @@ _FARTHEST = 700.0
 _NEARLY_ALL = 0.99
 """Share of what is possible from which on any difference can be missed."""
 _MORE = 3
-"""Digits that are tried, so that a size which is surely exceeded is not rounded to none."""
+"""Digits that are tried, so that a size that is exceeded is not rounded to none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +101,18 @@ class ToldScale:
         ends = " to ".join(self.number(end, like, signed=signed) for end in (first, second))
         return ends, f"{self.text(size, like, signed=True)} {self.interval(change)}".strip()
 
-    def surely(self, e: Estimate) -> str:
-        """The size that a difference surely exceeds, at the level of everything on the page; empty if that is none.
+    def exceeded(self, e: Estimate) -> str:
+        """Size that a difference exceeds at the confidence of the whole page; empty where it exceeds none.
 
         Rounded toward none, so that nothing is claimed which the interval does not hold.
 
         Examples
         --------
         >>> rise = Estimate("shift", "m", value=0.086, page_low=0.0189, page_high=0.2)
-        >>> ToldScale(100, "points").surely(rise), ToldScale(100, "points").surely(Estimate("shift", "m", value=0.086))
-        ('1.8', '')
+        >>> ToldScale(100, "points").exceeded(rise)
+        '1.8'
+        >>> ToldScale(100, "points").exceeded(Estimate("shift", "m", value=0.086))
+        ''
         """
         if e.value is None or e.page_low is None or e.page_high is None:
             return ""
@@ -125,7 +127,7 @@ class ToldScale:
         return ""
 
     def up_to(self, value: float) -> str:
-        """A size that could have been missed, rounded up.
+        """Size that would have gone unnoticed, rounded up.
 
         Examples
         --------
@@ -166,8 +168,8 @@ def _farthest_share(nats: float) -> float:
     return min(100.0 * sqrt(max(nats, 0.0) / 2.0), 100.0)
 
 
-ODDS = ToldScale(1.0, "times the odds", _odds, "1 times the odds: as likely of both", log(2.0))
-SHARES_MOVED = ToldScale(1.0, POINTS, _farthest_share, "points: by so much the share of any choice moved at most")
+ODDS = ToldScale(1.0, "times the odds", _odds, "1 times the odds: equally likely for both", log(2.0))
+SHARES_MOVED = ToldScale(1.0, POINTS, _farthest_share, "points: the most by which the share of any choice differs")
 _CURVED = {"log odds": ODDS, "nat": SHARES_MOVED}
 """Units that people do not know: of a logarithm its odds are told, of a divergence how far shares lie apart at most."""
 
@@ -196,7 +198,7 @@ def possible(lead: Findings, measure: Measure | None) -> float | None:
 
 
 def missable_size(detectable: float, largest: float | None) -> float:
-    """The size that could have been missed: what is detectable, or infinite where that is nearly all that is possible.
+    """Size that would have gone unnoticed: what is detectable, or infinite where that is nearly all that is possible.
 
     Examples
     --------

@@ -170,7 +170,7 @@ def models_note(first: StoredRun, second: StoredRun) -> tuple[str, ...]:
     if first.facts.model == second.facts.model:
         return ()
     models = " and ".join(short_names((first.facts.model, second.facts.model)).values())
-    return (f"The models differ: {models}. The deltas are those of models, too.",)
+    return (f"The models differ ({models}), so the differences may come from the model.",)
 
 
 def _settings(run: StoredRun) -> Iterator[tuple[str, Any]]:
