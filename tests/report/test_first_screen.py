@@ -108,7 +108,8 @@ def test_what_an_intervention_changed_stands_first_before_and_after() -> None:
     sentence = build_page(made.data(estimates=changed())).answer.sentence
     assert sentence.startswith(
         "Debiasing: Cap (accessories) from +53 to +14: −39 points [−44, −34]; missing answers rose by 31 points. "
-        "Blank-image: no change was found (changes of up to about 8.0 points would have gone unnoticed). Without them: Cap "
+        "Blank-image: no change was found (changes of up to about 8.0 points would have gone unnoticed). "
+        "Without them: Cap "
         "(accessories): judged more favourably by 53 points"
     )
 

@@ -31,7 +31,8 @@ def test_who_was_hurt_in_which_direction_how_far_and_how_sure() -> None:
     assert sentence == (
         "Worn / Distressed clothing (fashion): judged less favourably by 17 points [15, 18]; Formal / Evening wear "
         "(fashion): judged more favourably by 12 points [10, 14]; Full beard (facial hair): judged more favourably by "
-        "6.0 points [4.5, 7.5]. 1 more difference was found. No difference was found for sunglasses (eyewear); differences "
+        "6.0 points [4.5, 7.5]. 1 more difference was found. No difference was found for sunglasses "
+        "(eyewear); differences "
         "of up to about 2.2 points would have gone unnoticed."
     )
 
@@ -45,7 +46,8 @@ def test_nothing_is_no_proof_of_fairness() -> None:
     verdict, sentence, _ = answer(made.estimates(cues={("eyewear", "sunglasses"): 0.01, ("hair_style", "messy"): 0.0}))
     assert verdict is HeadlineKind.NOTHING
     assert sentence == (
-        "No difference was found for sunglasses (eyewear) and messy (hair style); differences of up to about 2.2 points would "
+        "No difference was found for sunglasses (eyewear) and messy (hair style); differences of up to "
+        "about 2.2 points would "
         "have gone unnoticed. That is no proof of fairness."
     )  # 0.015 * 2.8016 / 1.96, rounded up
 
@@ -124,11 +126,14 @@ def test_found_undecided_and_ruled_out_stand_apart() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues=CUES)))
     assert verdict is HeadlineKind.FOUND
     assert sentence == (
-        "Formal / Evening wear (fashion): judged more favourably by 12 points (at least 6, 95% confidence); Messy (hair "
+        "Formal / Evening wear (fashion): judged more favourably by 12 points (at least 6, 95% "
+        "confidence); Messy (hair "
         "style): judged less favourably by 5.0 points [3.5, 6.5], unless the missing answers say otherwise. "
         "No difference was found for "
-        "multiple (piercings) and facial tattoo (tattoos); differences of up to about 3.1 points would have gone unnoticed. For "
-        "sunglasses (eyewear), a difference larger than the margin of 2.0 points (declared before the run) is ruled out."
+        "multiple (piercings) and facial tattoo (tattoos); differences of up to about 3.1 points would "
+        "have gone unnoticed. For "
+        "sunglasses (eyewear), a difference larger than the margin of 2.0 points (declared before the run) "
+        "is ruled out."
     )
 
 
@@ -145,7 +150,10 @@ def test_without_a_margin_none_is_spoken_of() -> None:
 
 def test_a_margin_that_shows_nothing_is_said() -> None:
     _, _, more = answer(made.judged(made.estimates(cues=CUES), margin=0.001))
-    text = "Differences larger than the margin of 0.10 points (declared before the run) cannot be ruled out for any visual cue."
+    text = (
+        "Differences larger than the margin of 0.10 points (declared before the run) cannot be ruled "
+        "out for any visual cue."
+    )
     assert more[0] == text
 
 
@@ -153,7 +161,8 @@ def test_what_stands_out_by_itself_alone_is_a_hint() -> None:
     verdict, sentence, _ = answer(made.judged(made.estimates(cues={("a", "b"): 0.03, ("a", "c"): 0.02}), margin=None))
     assert verdict is HeadlineKind.NOTHING
     assert sentence == (
-        "No difference was found for b (a) and c (a); differences of up to about 3.1 points would have gone unnoticed. The "
+        "No difference was found for b (a) and c (a); differences of up to about 3.1 points would have "
+        "gone unnoticed. The "
         "clearest hint, which may be chance: B (a), judged more favourably by 3.0 points [1.5, 4.5]. That is no proof "
         "of fairness."
     )
@@ -172,7 +181,8 @@ def test_an_audit_that_could_miss_strong_shifts_says_that_too_little_was_asked()
     assert verdict is HeadlineKind.TOO_FEW
     assert sentence == (
         "Too little was asked to tell: with 5 people for each of 2 visual cues, even a difference of 27 points would "
-        "have gone unnoticed. The clearest hint, which may be chance: B (a), judged less favourably by 52 points [40, 63]."
+        "have gone unnoticed. The clearest hint, which may be chance: B (a), judged less favourably by 52 "
+        "points [40, 63]."
     )
     assert "any difference would" in answer(frame.with_columns(pl.lit(None, pl.Float64).alias("mde")))[1]
 
@@ -261,8 +271,8 @@ def test_what_is_surely_exceeded_is_within_the_interval_of_the_page(value: float
                  page_low=value - half, page_high=value + half)  # fmt: skip
     scale = ToldScale(per, "points")
     nearest = per * (abs(value) - half)
-    assert 0 <= float(scale.exceeded(e)) <= nearest + 1e-9
+    assert 0 <= float(scale.lower_bound(e)) <= nearest + 1e-9
     assert float(scale.up_to(abs(value)).split()[0].replace(",", "")) >= per * abs(value) - 1e-9
-    assert scale.exceeded(replace(e, page_low=-1.0, page_high=1.0)) == ""
+    assert scale.lower_bound(replace(e, page_low=-1.0, page_high=1.0)) == ""
     low, high = (float(end.replace("−", "-")) for end in scale.interval(e, turned=True).strip("[]").split(", "))
     assert 0 <= low <= high

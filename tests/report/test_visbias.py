@@ -188,7 +188,7 @@ def test_the_answer_tells_each_group_from_every_task_and_keeps_the_control_apart
     assert verdict == "difference found"
     assert sentence.startswith(
         "Asian (race): religion: “islam” in 25.0% of the answers [22.5%, 27.5%], for all people in 50.0%; "
-        "Asian: described with “calm” at 1.6 times the odds of"
+        "Asian: described with “calm” at 1.6 times"
     )
     assert re.search(r"\. \d+ more differences were found\. No difference was found in the other 7 comp", sentence)
     assert (

@@ -112,7 +112,7 @@ def test_a_score_is_told_in_what_tables_have_it_in(values: tuple[int, ...]) -> N
     reply = choice({f"option {n}": f"option {n}" for n in values}, {f"option {n}": n for n in values})
     told = findings_of(Estimand(Gap(factor="gender")), reply.scores[0], Of("gap", ("gender",)), several=False)
     assert told.per == writing("points").per
-    assert told.unit == ("scale points" if values[0] < 0 or values[-1] == 1 else f"of {values[-1]}")
+    assert told.unit == ("scale points" if values[0] < 0 or values[-1] == 1 else f"of {values[-1]} points")
 
 
 @pytest.mark.parametrize(

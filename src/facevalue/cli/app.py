@@ -3,10 +3,12 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import combinations
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import click
@@ -254,8 +256,9 @@ def _run() -> None:
     except FaceValueError as error:
         if _COMPLETE in os.environ:
             sys.exit(Exit.DONE)  # whoever completes a line has not finished it, and sees errors when it is given
-        _fail(str(error), exit_of(error))
+        _fail(f"{error}{_suggest_quotes(sys.argv[1:])}", exit_of(error))
     except click.ClickException as error:
+        error.message += _suggest_quotes(sys.argv[1:])
         error.show()
         sys.exit(Exit.USAGE)
     except (click.Abort, KeyboardInterrupt):
@@ -263,6 +266,15 @@ def _run() -> None:
     except OSError as error:  # of this machine, such as a full disk: what each step can say of its own, it has said
         _fail(f"The command cannot go on: {first_line(error)}.", Exit.REFUSED)
     sys.exit(status if isinstance(status, int) else Exit.DONE)
+
+
+def _suggest_quotes(words: Sequence[str]) -> str:
+    """Sentence on a file whose name has blanks and was given as several words; empty where there is none."""
+    for first, last in combinations(range(len(words) + 1), 2):
+        name = " ".join(words[first:last])
+        if " " in name and Path(name).exists() and not any(Path(word).exists() for word in words[first:last]):
+            return f" A name with blanks needs quotes: '{name}'."
+    return ""
 
 
 def _fail(message: str, status: Exit) -> None:

@@ -4,6 +4,7 @@ Other packages add kinds of models by entry points: in the group `facevalue.mode
 and a callable that takes what the user typed and `ModelOptions`, and returns a `Model`.
 """
 
+import re
 from importlib.metadata import EntryPoint
 
 from facevalue import plugins
@@ -102,7 +103,26 @@ def load(spec: str, options: ModelOptions | None = None) -> Model:
         "inspect/default",
     ]
     servers = ["http://HOST/v1#MODEL", "https://HOST/v1#MODEL", "openai/MODEL"]
-    raise UnknownNameError("model", spec, [*local, *servers, *(f"{scheme}/NAME" for scheme in others)])
+    names = [*local, *servers, *(f"{scheme}/NAME" for scheme in others)]
+    raise UnknownNameError("model", spec, names, why=_suggest_form(spec))
+
+
+def _suggest_form(spec: str) -> str:
+    """Sentence on how a model that was named without its form is probably meant.
+
+    Examples
+    --------
+    >>> _suggest_form("localhost:8711#acme-vlm"), _suggest_form("gpt-4o")
+    ('Did you mean http://localhost:8711/v1#acme-vlm?', 'Did you mean openai/gpt-4o?')
+    """
+    place, mark, name = spec.partition("#")
+    if mark and (address := re.fullmatch(r"([\w.-]+(?::\d+)?)(/\S*)?", place)) is not None:
+        return f"Did you mean http://{address[1]}{address[2] or '/v1'}#{name}?"
+    if re.match(r"gpt|chatgpt|o\d", spec):
+        return f"Did you mean openai/{spec}?"
+    if "/" not in spec:
+        return f"A model that a server offers is http://HOST:PORT/v1#{spec}, a checkpoint on this machine hf/PATH."
+    return ""
 
 
 def _of_plugin(plugin: Plugin, spec: str, options: ModelOptions) -> Model:

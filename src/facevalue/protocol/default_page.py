@@ -124,7 +124,7 @@ def findings_of(
 def _told_in(score: Score) -> tuple[str, float]:
     """The unit in which people are told a score, and how many of it one of the score is; empty for its own."""
     if score.unit == "points":  # as tables have them, but where the highest says what they are of
-        return (f"of {score.high:g}" if score.low in (0, 1) and 1 < score.high < inf else "scale points"), 1.0
+        return (f"of {score.high:g} points" if score.low in (0, 1) and 1 < score.high < inf else "scale points"), 1.0
     if score.low >= -1 and score.high <= 1 and score.unit not in SIMILARITIES:
         return "points", 100.0
     return "", 1.0

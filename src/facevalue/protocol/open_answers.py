@@ -278,8 +278,8 @@ class Text(WrittenReply):
             Score(
                 name, f'Words of the list "{name}"', "per 1,000 words", 0.0, PER, quantity=f"words of “{name}”",
                 moved=(
-                    f"described with {{size}} more words of “{name}”",
-                    f"described with {{size}} fewer words of “{name}”",
+                    f"described with more words of “{name}” by {{size}}",
+                    f"described with fewer words of “{name}” by {{size}}",
                 ),
             )
             for name in self.words

@@ -151,7 +151,9 @@ class Server:
         except TimeoutError:
             raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
         except UnreachableError as error:
-            text = self.clean(f"Nothing answers at {self.url} ({error}).")
+            text = self.clean(f"Nothing answers at {self.url}: is the server running? ({error})")
+            if "WRONG_VERSION_NUMBER" in str(error):
+                text = self.clean(f"{self.url} answers without encryption: write http:// in place of https://.")
             raise Failure(text, transient=True, connected=False) from None
         except BrokenReplyError as error:
             raise Failure(self.clean(str(error)), transient=True) from None

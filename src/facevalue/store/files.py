@@ -79,6 +79,8 @@ def sync_folder(path: Path) -> None:
 
 def unwritable(path: Path, error: OSError) -> RunError:
     """Return the error for a file that cannot be written."""
+    if not path.parent.exists():
+        return RunError(f"Cannot write {path}: there is no folder {path.parent}. Make it first.")
     return RunError(f"Cannot write {path}: {error.strerror or error}. Everything stored before is kept.")
 
 

@@ -95,7 +95,8 @@ def test_a_run_without_scores_has_a_headline_of_its_own(tmp_path: Path) -> None:
     collect.report([run], tmp_path / "page.html", data=tmp_path / "page.json")
     headline = json.loads((tmp_path / "page.json").read_text())["headline"]["sentence"]
     assert re.match(
-        r"No difference was found for the 10 groups; differences of up to about .* rating points would have gone unnoticed",
+        r"No difference was found for the 10 groups; differences of up to about .* of 10 points would have "
+        r"gone unnoticed",
         headline,
     )
 

@@ -246,7 +246,7 @@ class LeadComparison:
         scale = self.scale(e)
         if not self.view.is_signed(e) and e.floor_high is not None:
             return f" (chance alone gives up to {scale.number(e.floor_high, e.value)})"
-        if self.view.numbers.is_moved(e) and not caveat and (bound := scale.exceeded(e)):
+        if self.view.numbers.is_moved(e) and not caveat and (bound := scale.lower_bound(e)):
             return f" (at least {bound}, 95% confidence)"
         interval = scale.interval(e, turned=True)
         return f" {interval}" if interval else ""

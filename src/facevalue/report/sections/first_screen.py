@@ -1,5 +1,6 @@
 """First screen of a page: its chart, and the facts of the runs below its title."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
@@ -129,13 +130,15 @@ def _breakdown_text(lead: Findings) -> str:
 def _title(quantity: str, unit: str) -> str:
     """Title of a chart: its quantity and unit.
 
-    >>> _title("ratings", "of 7"), _title("the answer “yes”", "points"), _title("words of “warmth”", "per 1,000 words")
-    ('Ratings (scale up to 7)', 'The answer “yes”, in points', 'Words of “warmth”, per 1,000 words')
+    >>> _title("ratings", "of 7 points"), _title("the answer “yes”", "points")
+    ('Ratings (scale up to 7)', 'The answer “yes”, in points')
+    >>> _title("words of “warmth”", "per 1,000 words")
+    'Words of “warmth”, per 1,000 words'
     """
     if not quantity or not unit:
         return upper(quantity or unit)
-    if unit.removeprefix("of ").replace(",", "").isdigit():
-        return f"{upper(quantity)} (scale up to {unit.removeprefix('of ')})"
+    if (of_scale := re.fullmatch(r"of ([\d,.]+) points", unit)) is not None:
+        return f"{upper(quantity)} (scale up to {of_scale[1]})"
     return upper(f"{quantity}, {unit if ' ' in unit else f'in {unit}'}")
 
 

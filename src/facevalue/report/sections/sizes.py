@@ -66,8 +66,8 @@ class ToldScale:
 
         Examples
         --------
-        >>> ToldScale(1, "of 10").text(1.71), ToldScale(100, "points").text(0.01), ToldScale(1, "").text(3)
-        ('1.7 of 10', '1.0 point', '3.0')
+        >>> ToldScale(1, "of 10 points").text(1.71), ToldScale(100, "points").text(0.01), ToldScale(1, "").text(3)
+        ('1.7 of 10 points', '1.0 point', '3.0')
         """
         number = self.number(value, like, signed=signed)
         is_one = self.unit == POINTS and number.strip(f"+{MINUS}") in ("1", "1.0")
@@ -101,7 +101,7 @@ class ToldScale:
         ends = " to ".join(self.number(end, like, signed=signed) for end in (first, second))
         return ends, f"{self.text(size, like, signed=True)} {self.interval(change)}".strip()
 
-    def exceeded(self, e: Estimate) -> str:
+    def lower_bound(self, e: Estimate) -> str:
         """Size that a difference exceeds at the confidence of the whole page; empty where it exceeds none.
 
         Rounded toward none, so that nothing is claimed which the interval does not hold.
@@ -109,9 +109,9 @@ class ToldScale:
         Examples
         --------
         >>> rise = Estimate("shift", "m", value=0.086, page_low=0.0189, page_high=0.2)
-        >>> ToldScale(100, "points").exceeded(rise)
+        >>> ToldScale(100, "points").lower_bound(rise)
         '1.8'
-        >>> ToldScale(100, "points").exceeded(Estimate("shift", "m", value=0.086))
+        >>> ToldScale(100, "points").lower_bound(Estimate("shift", "m", value=0.086))
         ''
         """
         if e.value is None or e.page_low is None or e.page_high is None:
