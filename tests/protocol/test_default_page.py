@@ -1,14 +1,18 @@
 """Pages of studies that declare none: what their headline says."""
 
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
 import polars as pl
+import pytest
 from rich.console import Console
 
 import facevalue as fv
 from facevalue.report import summary
 from facevalue.report.sections.headline import page_of
+from facevalue.types import Request, Response, Status
+from tests.plain_model import PlainModel
 from tests.protocol.conftest import Reader
 
 SPREADS = """
@@ -80,3 +84,41 @@ def test_a_similarity_stands_beside_that_of_two_lists_about_one_picture(read: Re
     assert floors.len() == 2
     printed = terminal(opened)
     assert all(f"two lists about one picture {100 * floor:.1f}%" in printed for floor in floors), printed
+
+
+HIRED = """
+[pictures]
+kind = "none"
+rows = [
+  {rows}
+]
+[prompt]
+text = "Would you hire {{name}}?"
+[answer]
+kind = "yes-no"
+[[estimand]]
+statistic = "gap"
+factor = "group"
+{mean}
+"""
+MEAN = '[[estimand]]\nstatistic = "mean"\nby = ["group"]\n'
+
+
+class OfAWord(PlainModel):
+    """Says yes to one in four of the first group, and to three in four of the second."""
+
+    def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+        for request in requests:
+            number = int(request.question.prompt.rpartition(" ")[2].rstrip("?"))
+            says_yes = (number % 4 == 0) == ("first" in request.question.prompt)
+            yield Response(request.trial, request.repeat, Status.OK, text="Yes" if says_yes else "No")
+
+
+@pytest.mark.parametrize(("mean", "rates"), [(MEAN, " (75.0% against 25.0%; at least"), ("", " (at least")])
+def test_a_difference_between_groups_is_told_with_both_rates_where_they_are_estimated(
+    mean: str, rates: str, read: Reader
+) -> None:
+    listed = (f'{{name = "{group} {n}", group = "{group}"}},' for group in ("first", "second") for n in range(80))
+    read(HIRED.format(rows="\n  ".join(listed), mean=mean), "hired.toml")
+    run = fv.run(fv.study(str(read.folder / "hired.toml")), OfAWord(), read.folder / "run", progress=False)
+    assert f"got the answer “yes” 50 points more often than first{rates}" in run.report().answer.lower()

@@ -18,13 +18,15 @@ from facevalue.protocol.contents import QuotedQuestions, Wanted, at_levels_of
 from facevalue.protocol.facets import FAVOURS, IMPLICIT, NEITHER, ONE_PERSON, TWO_PEOPLE, Facet, Kinds
 from facevalue.protocol.instrument import NA_SPREAD
 from facevalue.protocol.look import Look, Of
+from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.outside_scores import NEXT_STEPS
 from facevalue.protocol.page import Described, Findings, Page, Section
 from facevalue.protocol.replies import Reply
 from facevalue.protocol.structured_replies import NamedList
 from facevalue.protocol.tasks import TASK, Task
-from facevalue.statistics.breakdown import DIMENSION, Breakdown
+from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
+from facevalue.statistics.contrasts import Gap
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.rivals import ALIKE, LEVELS_MEAN, OTHERS
 from facevalue.statistics.statistic import NO_NAMES, PairNames, Score, Unsigned, contrast_form
@@ -106,12 +108,15 @@ def findings_of(
         unit, per = _told_in(score)
     up, down = score.moved if score.moved[0] else (f"{words} {{size}} higher", f"{words} {{size}} lower")
     factor = estimand.compared_factor.replace("_", " ")
+    higher, lower = statistic.direction_forms(by, up, down, sides, words)
+    rates = score.is_share and isinstance(statistic, Gap) and not statistic.of_shifts
     name = f"{estimand.family_name}, by {factor}" if shared else estimand.family_name
     return Findings(
         of=(of,),
         noun=statistic.noun(by),
         subject=statistic.subject(by, sides),
-        moved=statistic.direction_forms(by, up, down, sides, words),
+        moved=(f"{higher}{{even}}", f"{lower}{{even}}") if rates else (higher, lower),
+        even=partial(_both_rates, estimand.compared_factor) if rates else None,
         quantity=statistic.phrase(words),
         effect=statistic.effect,
         unit=unit,
@@ -119,6 +124,17 @@ def findings_of(
         row=statistic.row(by, sides),
         title=f"Clearest: {name}{f', {score.words}' if several else ''}",
     )
+
+
+def _both_rates(factor: str, look: Look, e: Estimate) -> str:
+    """Rates that a difference is between, in brackets, where the study estimates both; else empty."""
+    levels = {
+        name: level for name, level in e.labels.items() if name not in (CONTRAST, DIMENSION) and level is not None
+    }
+    rates = [look.find("mean", **levels), look.find("mean", **levels | {factor: e[CONTRAST] or ""})]
+    if any(rate is None or rate.value is None for rate in rates):
+        return ""
+    return f" ({' against '.join(map(look.value, rates))})"
 
 
 def _told_in(score: Score) -> tuple[str, float]:
