@@ -24,7 +24,7 @@ from facevalue.report.data import Sentence
 from facevalue.report.formatting import LONGEST, Titles, sentence
 from facevalue.report.sections.headline import page_of
 from facevalue.studies.visbias.measures import LABELS, MEASURES
-from facevalue.studies.visbias.page_forms import forms
+from facevalue.studies.visbias.page import graphs
 from facevalue.studies.visbias.questionnaire import items, with_ratings
 from tests.report import made
 from tests.report.test_html import ids, page
@@ -365,7 +365,7 @@ def test_a_sentence_is_bounded_and_of_the_whole_word() -> None:
 
 
 def test_the_drawing_has_a_line_per_association() -> None:
-    given = next(one for one in forms(look(frame())) if isinstance(one, Links))
+    given = next(one for one in graphs(look(frame()).narrow(bound={"task": "form"})) if isinstance(one, Links))
     drawn = links(given)
     assert drawn is not None
     assert drawn.svg.count("<line") == len(given.lines) == 2

@@ -51,24 +51,6 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareBar:
-    """Shares that add up to a whole, as one bar: what they are of, and each part with its estimate."""
-
-    title: str
-    label: str
-    parts: tuple[tuple[str, Estimate], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of estimates with everything known of them: titles of labels, and labels with an estimate."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], Estimate], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Link:
     """A line from one node to another; each node is two words, with a tooltip."""
 
@@ -120,7 +102,7 @@ class Folded:
     open: bool = False
 
 
-Made = Paragraph | Ledger | ShareBar | Table | Links | Marks | Folded
+Made = Paragraph | Ledger | Links | Marks | Folded
 """Anything that a study's own block may make."""
 
 

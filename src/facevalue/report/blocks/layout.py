@@ -30,7 +30,7 @@ from facevalue.report.blocks.content import (
     data_uri,
 )
 from facevalue.report.blocks.intervals import numbers, said_verdict, wrap_chart
-from facevalue.report.blocks.plots import classes, distribution, one_bar, stacked_bars
+from facevalue.report.blocks.plots import classes, distribution, stacked_bars
 from facevalue.report.blocks.view import View
 from facevalue.report.data import Album, AnyExample, Example, PairExample, Sentence, WholeSet
 from facevalue.report.formatting import DASH, NOT_MEASURABLE, count, in_unit, number, share_of_chance, tick
@@ -401,10 +401,6 @@ def _to_contents(content: contents.Made, view: View) -> list[ready.Content]:
                     content.title, heads, [tuple(map(_entry, row)) for row in content.rows], tall=len(content.rows) > 12
                 )
             ]
-        case contents.ShareBar():
-            return [one_bar(content, view)]
-        case contents.Table():
-            return [intervals.lines(view, content.title, content.heads, content.rows)] if content.rows else []
         case contents.Links():
             figure = plots.links(content)
             return [] if figure is None else [figure]

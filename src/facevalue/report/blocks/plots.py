@@ -101,28 +101,6 @@ def _bare(value: float | None, e: Estimate) -> str:
     return number(value, e.written_unit, bare=True)
 
 
-_ROUTES = {"exact": "o0", "form": "o1", "synonym": "o2", "range": "o3", "judge": "n1"}
-_OTHER = ("n2", "n4", "n5", "n3", "n0", "z")
-
-
-def one_bar(shares: contents.ShareBar, view: View) -> Bars:
-    """Shares of a whole as one bar."""
-    order = {name: place for place, name in enumerate(_ROUTES)}
-    keys: list[Key] = []
-    segments: list[Drawn] = []
-    others = 0
-    for name, e in sorted(shares.parts, key=lambda pair: order.get(pair[0], len(order))):
-        look = _ROUTES.get(name)
-        if look is None:
-            look, others = _OTHER[others % len(_OTHER)], others + 1
-        letter = chr(ord("A") + len(keys) % 26)
-        keys.append(Key(letter, f"{name} ({view.value(e)})", look))
-        share = None if e.value is None else 100 * e.value
-        segments.append((letter, share, look, f"{name}: {view.detail(e, brief=True)}"))
-    row = BarRow(shares.label, bar(segments, shares.title), "", "", "", "", Markup(""), "", shares.parts)
-    return Bars(shares.title, tuple(keys), [row], "", "", judged=False)
-
-
 def bar(segments: Sequence[Drawn], label: str) -> Markup | None:
     """Draw a bar; None if no part is known."""
     if not any(share is not None for _, share, _, _ in segments):

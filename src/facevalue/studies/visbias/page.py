@@ -1,4 +1,4 @@
-"""Page of VisBias: its lead, and reasons to trust or doubt it; its words are `words.toml`."""
+"""Page of VisBias: its lead, its sections, and reasons to trust or doubt it; its words are `words.toml`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,23 +7,36 @@ from typing import Any
 
 import polars as pl
 
+from facevalue.measures.caveats import counted_caveats
 from facevalue.measures.rater_agreement import FLAG, RATERS
 from facevalue.protocol import blocks as b
 from facevalue.protocol import facets
 from facevalue.protocol.cards import NO_SCORER, ONE_WORDING, StatedCard, UnitsCard
-from facevalue.protocol.contents import Made, Paragraph, Quoted, QuotedQuestions, Wanted
+from facevalue.protocol.contents import (
+    Entry,
+    Folded,
+    Ledger,
+    Link,
+    Links,
+    Made,
+    Mark,
+    Marks,
+    Paragraph,
+    Quoted,
+    QuotedQuestions,
+    Wanted,
+)
 from facevalue.protocol.facets import DESCRIPTION, FAVOURS, IMPLICIT, NEITHER, STEREOTYPE, Direction, Facet, Kinds
-from facevalue.protocol.look import Look, Of
+from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, worded
 from facevalue.studies.visbias.measures import AS_PUBLISHED, PAIRS, ROUTE
-from facevalue.studies.visbias.page_forms import FORMS, PAIR, WORDS, forms, panels, shifts
 from facevalue.studies.visbias.parsing import attributes
 from facevalue.studies.visbias.tables import choice_questions, occupations, races
 
-# Sections of VisBias's page: what is shown of choices, comparisons, descriptions, forms and species.
-
-
+WORDS = Words(__package__)
+FORMS = ("form", "text-form")
+PAIR = ("attribute", "choice", "other_attribute", "likeliest")
 CONTROL = "species"
 SPECIES = {"dimension": CONTROL}
 GROUP = ("task", "dimension", "group")
@@ -217,11 +230,178 @@ _MISSING = b.Strips(
     ),
     **WORDS("missing.rates"),
 )  # fmt: skip
+# Forms: which choice shifts which field, how fields were read, and what people say of it.
+
+
+_FOUND, _OTHERS, _DRAWN = 150, 20, 14
+"""Associations in the table, found and not, and in the drawing."""
+_PUBLISHED = 1.0
+"""KL from which the paper gives a pair to raters."""
+_FULL = 3.0
+"""KL, in nats, from which marks grow no more."""
+_IF, _THEN = "{attribute:field}", "{other_attribute:field}"
+
+
+def _shifts(task: str, fields: str) -> Of:
+    """Associations of forms of one task and kind of fields; found first, then by how far they shift."""
+    return Of("attribute_shift", PAIR, {"task": task, "fields": fields}, order="largest")
+
+
+def _describe_ratings(look: Look) -> str:
+    """Sentence on how far raters agree; nothing where no field was read."""
+    words, agreed = WORDS("forms.said"), look.find("rater_agreement")
+    if agreed is None:
+        return words["unrated"] if look.rows(Of(ROUTE.key, ("task", "outcome"))) else ""
+    return words["rated"].format(alpha=f"{look.value(agreed)} {look.interval(agreed)}")
+
+
+def _describe_kept(look: Look) -> str:
+    """Sentences on open fields, and on the share of those filled in beforehand that were kept; nothing without any."""
+    words, kept_share = WORDS("forms.kept"), look.find("kept_share")
+    if not look.rows(Of(ROUTE.key, ("task", "outcome"))):
+        return ""
+    return words["lead"] + (
+        ""
+        if kept_share is None
+        else words["share"].format(share=f"{look.value(kept_share)} {look.interval(kept_share)}")
+    )
+
+
+def graphs(look: Look) -> list[Made]:
+    """Shifts in forms of a task, of fields filled in by the model and beforehand: a drawing and a table of each."""
+    return [made for fields, title in WORDS("forms.fields").items() for made in _graph(look, fields, title)]
+
+
+def _graph(look: Look, fields: str, title: str) -> Sequence[Made]:
+    rows = look.rows(Of("attribute_shift", ("task", *PAIR), {"fields": fields}, order="largest"))
+    if not rows:
+        return ()
+    words = WORDS("forms.found")
+    measured = [e for e in rows if e.value is not None]
+    findings = [e for e in measured if look.found(e)]
+    above = sum((e.value or 0.0) > _PUBLISHED for e in measured)
+    counts = {
+        "found": len(findings) or "none",
+        "caveats": counted_caveats(e.caveat for e in findings),
+        "measured": len(measured),
+        "above": above,
+    }
+    head = Paragraph(title, "h4", words["counts"].format(**counts))
+    if not measured:
+        return [head, Paragraph(look.interval(rows[0]), "empty")]
+    listed = [*findings[:_FOUND], *[e for e in measured if not look.found(e)][:_OTHERS]]
+    rated = {_pair(e): e for e in look.rows(Of("human_rating", PAIR))}
+    heads = WORDS("forms.table")["heads"]
+    table = Ledger(title, heads if rated else heads[:-1], tuple(_row(look, e, rated) for e in listed), (5, 8, 9))
+    lines = tuple(
+        Link((if_, e["choice"] or ""), (then, e["likeliest"] or ""), e.value or 0.0,
+             f"{if_} {e['choice']}: {then} {e['likeliest']}, {look.value(e)}")
+        for e in findings[:_DRAWN] for if_, then in [(look.said(_IF, e), look.said(_THEN, e))]
+    )  # fmt: skip
+    left = len(findings) - _FOUND
+    more = (Paragraph(words["more"].format(left=left), "small"),) if left > 0 else ()
+    note = words["listed"].format(rows=len(listed), measured=len(measured))
+    return [
+        head,
+        Links(lines=lines, **WORDS("forms.links")),
+        Folded(words["title"], (table, *more), note, open=bool(findings) and fields == "completed"),
+    ]
+
+
+def _pair(e: Estimate) -> tuple[str | None, ...]:
+    return tuple(e[name] for name in PAIR)
+
+
+def _row(look: Look, e: Estimate, rated: Mapping[tuple[str | None, ...], Estimate]) -> tuple[Entry, ...]:
+    likely = look.beside("likely_share", e)
+    texts = (look.said(_IF, e), e["choice"] or "–", look.said(_THEN, e), e["likeliest"] or "–",
+             "–" if likely is None else f"{look.value(likely)} {look.interval(likely)}")  # fmt: skip
+    return (
+        *map(Entry, texts),
+        Entry(look.value(e), strong=look.found(e), of=e),
+        Entry(look.interval(e)),
+        Entry(look.floor(e), quiet=True),
+        Entry(look.said("{q|–}", e)),
+        Entry(f"{e.n or 0:,}"),
+        Entry("–", judged=e),
+        *((Entry(_people_say(look, rated.get(_pair(e)))),) if rated else ()),
+    )
+
+
+def _people_say(look: Look, e: Estimate | None) -> str:
+    if e is None or e.value is None:
+        return "not rated"
+    verdict = "too few raters" if (e.n or 0) < RATERS else "biased" if e.value >= FLAG else "not biased"
+    return f"{verdict}, mean {look.value(e, bare=True)} of 5 ({e.n or 0} raters)"
+
+
+def panels(look: Look) -> Sequence[Made]:
+    """For each task with forms, which choices of every field shift the others most, in every model."""
+    words = WORDS("panels.said")
+    out: list[Made] = []
+    for task in FORMS:
+        strongest = {model: _strongest(look.of_model(model), task) for model in look.models}
+        pairs = list(dict.fromkeys(pair for largest in strongest.values() for pair in largest))
+        contents = tuple(
+            _panel(look, field, [then for if_, then in pairs if if_ == field], strongest)
+            for field in dict.fromkeys(if_ for if_, _ in pairs)
+        )
+        if contents:
+            note = words["note"].format(fields=len(contents))
+            out.append(Folded(look.title("task", task), contents, note, open=not out))
+    return out or [Paragraph(words["empty"], "empty")]
+
+
+_Strongest = Mapping[tuple[str, str], tuple[Estimate, bool]]
+"""By two fields: the largest shift of the second by the first, and whether people call it biased."""
+
+
+def _strongest(look: Look, task: str) -> _Strongest:
+    rated = look.rows(Of("human_rating", PAIR))
+    biased = {_pair(e) for e in rated if (e.n or 0) >= RATERS and (e.value or 0.0) >= FLAG}
+    largest: dict[tuple[str, str], Estimate] = {}
+    for e in look.rows(_shifts(task, "completed")):
+        key = e["attribute"] or "", e["other_attribute"] or ""
+        if e.value is not None and (key not in largest or e.value > (largest[key].value or 0.0)):
+            largest[key] = e
+    return {key: (e, _pair(e) in biased) for key, e in largest.items()}
+
+
+def _panel(look: Look, field: str, others: Sequence[str], strongest: Mapping[str, _Strongest]) -> Marks:
+    """Shifts of other fields by one, in every model: its choice that shifts each most as a letter, larger for more."""
+    cells = [[largest.get((field, then)) for largest in strongest.values()] for then in others]
+    choices = tuple(dict.fromkeys(cell[0]["choice"] or "" for row in cells for cell in row if cell is not None))
+
+    def mark(cell: tuple[Estimate, bool] | None) -> Mark | None:
+        if cell is None:
+            return None
+        e, biased = cell
+        letter = chr(ord("A") + choices.index(e["choice"] or ""))
+        sentence = f"{e['choice']}: {look.said(_THEN, e)} {e['likeliest']}. {look.said('{value}', e)}"
+        return Mark(
+            letter, look.value(e, bare=True), min((e.value or 0.0) / _FULL, 1.0), look.found(e), biased, sentence
+        )
+
+    titles = [look.title("field", name) for name in (field, *others)]
+    rows = tuple((title, tuple(map(mark, row))) for title, row in zip(titles[1:], cells, strict=True))
+    return Marks(titles[0], choices, ("What it shifts", *strongest), rows)
+
+
+_ROUTES = b.Stacked(
+    of=(Of(ROUTE.key, ("task", "outcome"), label="Open fields"),), part="outcome", plain=True,
+    parts=WORDS("forms.routes.parts"),
+    rows=(Of(ROUTE.key, ("task", "outcome", "attribute?"), label="{attribute:field|all fields}|{outcome:raw}"),),
+    **WORDS("forms.routes"),
+)  # fmt: skip
+_FORMS = b.Each(
+    of=(Of(ROUTE.key, ("task", "outcome")), Of("attribute_shift", ("task",))), over=("task",), title="{task}",
+    lead=_describe_kept, blocks=(_ROUTES, b.Own(graphs)), **WORDS("forms.each"),
+)  # fmt: skip
 SECTIONS: dict[str, tuple[b.Block, ...]] = {
     "choices": (_clearest("choices"), _bars("choices"), _REFUSED),
     "comparisons": (_pairs("comparisons"), *_rankings("comparisons")), "descriptions": _DESCRIPTIONS,
-    "words": (_MARKED,), "forms": (b.Own(forms),), "panels": (b.Own(panels),), "rated": (_RATED,),
-    "implicit": (_IMPLICIT,),
+    "words": (_MARKED,), "forms": (_FORMS, b.Prose(_describe_ratings, small=True)), "panels": (b.Own(panels),),
+    "rated": (_RATED,), "implicit": (_IMPLICIT,),
     CONTROL: (_clearest(CONTROL), _bars(CONTROL), _pairs(CONTROL), *_rankings(CONTROL), b.Own(_no_species)),
     "examples": (b.StoredAnswers(**WORDS("examples.answers")),), "missing": (_MISSING,),
 }  # fmt: skip
@@ -393,7 +573,7 @@ PAGE = worded(
         _of_descriptions("negative", {"negative_sentiment": "unfavourable words"}),
         _of_descriptions("listed", {"listed_words": "words"}),
         _lead("words", MARKED, even=_format_value(exp, "", " times")),
-        _lead("forms", *(shifts(task, fields) for task in FORMS for fields in WORDS("forms.fields"))),
+        _lead("forms", *(_shifts(task, fields) for task in FORMS for fields in WORDS("forms.fields"))),
         _lead("implicit", replace(AGREED, order="found"), per=100 / log(2), largest=log(2)),
     ),
     control=_lead("species", divergences(CONTROL), even=_farthest_option),

@@ -1,8 +1,8 @@
 """Descriptions by group: lengths, sentiment and words of lists, differences between groups, and words that mark one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,9 @@ def add_own_words(table: EstimateTable, dimension: Dimension, rows: pl.DataFrame
     """Add each group's own words of the user's lists: Table 8 has no other words, and no crossed groups."""
     columns: dict[str | None, str] = {word: f"{PUBLISHED}{word}" for word in listed.lists}
     labels, rates = word_rate(text_sums(rows, columns, ALL_WORDS[PUBLISHED]))
+    spellings = {fold_name(name): level.name for level in (*races(), *genders()) for name in level.spellings}
     pairs = zip(labels[GROUP], labels[WORD_LIST], strict=True)
-    of_group = [at for at, (group, name) in enumerate(pairs) if is_own(str(group), str(name), _spellings())]
+    of_group = [at for at, (group, name) in enumerate(pairs) if is_own(str(group), str(name), spellings)]
     about: dict[str, Any] = {**_labels(dimension)}
     if not of_group:
         unmeasured = Estimates.make_unmeasured("no list is called as one of these groups is")
@@ -163,11 +164,6 @@ def add_own_words(table: EstimateTable, dimension: Dimension, rows: pl.DataFrame
         return
     about |= {label: [levels[at] for at in of_group] for label, levels in labels.items()}
     table.add(m.WORDS_PUBLISHED, about, rates.at(np.array(of_group)).times(PER_THOUSAND))
-
-
-@cache
-def _spellings() -> Mapping[str, str]:
-    return {fold_name(spelling): level.name for level in (*races(), *genders()) for spelling in level.spellings}
 
 
 # Words that mark a group's texts against those of the unmarked group, as published and tested.
