@@ -98,8 +98,8 @@ def flip_sentences(flips: AnswerFlips, names: tuple[str, str], *, asked_alike: b
     out = [f"{differ}: {alike}" if asked_alike else f"{differ}, between “{names[0]}” and “{names[1]}”, trial by trial."]
     if flips.lost or flips.gained:
         out.append(
-            f"{flips.lost:,} that {names[0]} answered have no valid answer of {names[1]}, {flips.gained:,} the other "
-            "way round."
+            f"{flips.lost:,} questions that {names[0]} answered have no valid answer from {names[1]}; for "
+            f"{flips.gained:,} it is the other way round."
             if asked_alike
             else f"Valid answers on one side alone: {flips.lost:,} of “{names[0]}”, {flips.gained:,} of “{names[1]}”."
         )
@@ -111,16 +111,16 @@ def _describe_excess(flips: AnswerFlips) -> str:
     value, low, high = (float(end[0]) for end in (beyond.value, beyond.low, beyond.high))
     if math.isnan(value):
         return (
-            "How many answers a run would change by itself, asked again, is not known: it takes two seeds of each run, "
-            "or exact probabilities."
+            "How many answers would change in a repeated run is unknown: that takes two seeds of each run, or exact "
+            "probabilities."
         )
     if math.isnan(low):
-        return f"Beyond what a run changes by itself, asked again: {_points(value)} (no interval: too few units)."
+        return f"Beyond the changes of a repeated run: {_points(value)} (no interval: too few units)."
     ends = ", ".join(number(end, "share apart", signed=True, bare=True) for end in (low, high))
-    again = f"differ than a run changes by itself, asked again: {_points(value)} [{ends}]."
+    size = f"differ than when a run is repeated: {_points(value)} [{ends}]."
     if low <= 0 <= high:
-        return f"As far as these tell, no more {again}"
-    return f"{'More' if value > 0 else 'Fewer'} {again}"
+        return f"As far as these data tell, no more answers {size}"
+    return f"{'More' if value > 0 else 'Fewer'} answers {size}"
 
 
 def _points(value: float) -> str:
@@ -131,14 +131,14 @@ def flip_rows(flips: AnswerFlips, names: tuple[str, str]) -> list[tuple[str, str
     """Shares of identical answers, beside chance and beside what each run repeats itself."""
     shares = flips.shares
     rows = [
-        ("of both runs to one trial", *_ends(shares.identical)),
+        ("the two runs, same trial", *_ends(shares.identical)),
         ("by chance: answers that ignore the picture", _share(flips.chance), DASH),
     ]
     if not math.isnan(shares.between.value[0]):
         rows += [
-            ("of both runs, drawn again", *_ends(shares.between)),
-            (f"of {names[0]} and itself, drawn again", *_ends(shares.within_first)),
-            (f"of {names[1]} and itself, drawn again", *_ends(shares.within_second)),
+            ("the two runs, different seeds", *_ends(shares.between)),
+            (f"{names[0]} repeated", *_ends(shares.within_first)),
+            (f"{names[1]} repeated", *_ends(shares.within_second)),
         ]
     return rows
 
@@ -191,7 +191,10 @@ def comparison_page(comparison: RunComparison) -> PlainPage:
         _title(differing),
         sentences[0],
         [*sentences[1:], *([more] if more else []), *comparison.left_out],
-        [*_settings(comparison), *(section for at, pair in enumerate(pairs) for section in _sections(pair, at, pairs))],
+        [
+            *(section for at, pair in enumerate(pairs) for section in _sections(pair, at, pairs)),
+            *_settings(comparison),
+        ],
         kind="found" if differing else "nothing",
         notes=list(dict.fromkeys(note for pair in pairs for note in page_cautions(pair.runs))),
     )
@@ -217,23 +220,22 @@ def _settings(comparison: RunComparison) -> Iterator[FoldedSection]:
             contents.append(TextContent(study, "h3"))
             contents.append(text_table(f"Settings that differ: {study}", heads, rows, numbers=False))
     if contents:
-        yield FoldedSection("settings", "What differs between the runs", "Settings, each with its value in every run.",
-                            contents, open=True)  # fmt: skip
+        yield FoldedSection("settings", "Settings that differ", "Each with its value in every run.", contents)
 
 
 def _sections(pair: ComparedPair, at: int, pairs: tuple[ComparedPair, ...]) -> Iterator[FoldedSection]:
     names = (pair.first, pair.second)
-    title = f"{pair.study}: {pair.second} less {pair.first}" if len(pairs) > 1 else f"{pair.second} less {pair.first}"
+    title = f"{pair.study}: {pair.second} minus {pair.first}" if len(pairs) > 1 else f"{pair.second} minus {pair.first}"
     titles = Titles(pair.runs[0].study.about.titles)
     (difference,) = report_differences(ModelDifferences(pair.first, {pair.second: pair.agreement}), {}, titles)
     became = [became_sentence(pair.agreement.differing)] if pair.agreement.became else []
-    yield FoldedSection(f"cells-{at}", title, "Cell by cell, on what both were asked about.", [
+    yield FoldedSection(f"cells-{at}", title, "Cell by cell, on the questions and pictures of both.", [
         *(TextContent(sentence, "plain") for sentence in (*difference.sentences, *became)),
         *_tables(difference),
         *_ranks(pair),
     ], open=at == 0)  # fmt: skip
     yield FoldedSection(
-        f"flips-{at}", f"What flipped{f' ({title})' if len(pairs) > 1 else ''}",
+        f"flips-{at}", f"Answers that changed{f' ({title})' if len(pairs) > 1 else ''}",
         "Single answers to the same question about the same picture.", list(_flips(pair, names)), open=at == 0,
     )  # fmt: skip
 
