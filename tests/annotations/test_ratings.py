@@ -60,6 +60,7 @@ def test_two_columns_without_names_are_rated_by_the_name_of_the_file(tmp_path: P
         ("word,valence\nkind,0.9,0.1", r"line 2: a row holds word, valence"),
         ("word,valence\nkind", r"line 2: .* not 'kind'"),
         ("word,valence\nkind,nan", r"line 2: "),
+        ("word,valence\nkind,0.9\nfool,1_000", r"r\.csv, line 3: .* not 'fool, 1_000'"),
         ("word,valence\n,0.5", r"line 2: "),
         ("word,valence\nkind,0.9\n\nKind ,0.8", r"line 4: 'Kind' was rated otherwise before"),
         ("word,valence,arousal\nkind,0.9", r"line 2: a row holds word, valence, arousal"),

@@ -74,7 +74,7 @@ def test_attention_to_words_of_the_prompt_stands_beside_that_to_the_picture(aske
     assert made.status != 0
     assert "Unknown word of these prompts '=young'. Did you mean 'young'" in made.err
     assert not Path("maps").exists()
-    made = asked(*both, "--word", "old", "--word", "young", "--word", "old")
+    made = asked(*both, "--word", "old", "--word", "young", "--word", "Old")
     assert made.status == 0, made.err
     folder = Path("a/attention")
     rows = pl.read_csv(folder / "index.csv")

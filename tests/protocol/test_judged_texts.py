@@ -338,6 +338,10 @@ def test_the_stand_in_of_rehearsals_and_planted_answers_sorts_by_the_reply_alone
         (("{key}", "{kay}"), r"small\.toml: line 18: Unknown slot of what a judge is shown 'kay'\. Did you mean 'key'"),
         (("{text}", "it"), r"small\.toml: line 18: The template of 'match' has \{text\} in it once"),
         (("{key}", "{text}"), r"small\.toml: line 18: The template of 'match' has \{text\} in it once"),
+        (
+            ("{text}", "{text}" + 20_000 * "x"),
+            r"line 18: The template of 'match' has 20,0\d\d characters .*, and a judge is shown 20,000",
+        ),
         (("{key}", "{options}"), r"line 18: The template of 'match' .* and no \{options\}"),
         (("mean the right answer", "mean {key}"), r"\{key\} in what a judge is asked \(match\), whose template alone"),
     ],

@@ -1,13 +1,14 @@
 """A run folder is a letter from a stranger: nothing in it is believed before it was checked."""
 
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.errors import RunError
+from facevalue.errors import RunError, UnknownNameError
 from facevalue.protocol.study import Study
 from facevalue.runs import RunSettings, run
 from facevalue.runs.stored_run import StoredRun, answers
@@ -96,3 +97,19 @@ def test_the_hash_of_a_request_covers_the_model(folder: Path, tmp_path: Path) ->
 def test_the_digest_in_a_name_is_that_of_the_bytes(folder: Path) -> None:
     for path in shard_paths(folder):
         assert path.stem.split("-")[2] == digest_of(path.read_bytes())
+
+
+def test_a_run_whose_study_says_no_more_what_it_said_is_refused_by_its_name_and_version(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> Study:
+        raise UnknownNameError("option of tiny", "people", ["faces"])
+
+    monkeypatch.setattr("facevalue.studies.build", build)
+    with pytest.raises(RunError) as refused:
+        StoredRun.open(folder)
+    assert str(refused.value) == (
+        f"{folder}: this FaceValue cannot read what the run stores of its study: Unknown option of tiny 'people'. "
+        f"Known: faces. The run was made with FaceValue {version('facevalue')}: read it with that, or run the study "
+        "again into another folder."
+    )

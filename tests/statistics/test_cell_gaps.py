@@ -140,6 +140,11 @@ def test_three_cells_have_no_correlation() -> None:
         ),
         (
             Correlation(over=("job",), column="share"),
+            pl.when(pl.col("job") == "job c").then(pl.lit("1_000")).otherwise("share"),
+            "needs numbers, and 'share' of job c is '1_000'",
+        ),
+        (
+            Correlation(over=("job",), column="share"),
             pl.when(pl.col("picture") == "job b 0 man/man").then(pl.lit("7")).otherwise("share"),
             r"'share' has several numbers for job b \((0.1 and 7|7 and 0.1)\)",
         ),

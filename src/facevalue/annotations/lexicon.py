@@ -202,9 +202,9 @@ def _cells(line: str, tabs: bool) -> list[str]:
 
 
 def _number(text: str) -> float | None:
-    """A finite number; None where the text is none."""
+    """A finite number; None where the text is none: Python alone takes 1_000 for one."""
     try:
-        return number if isfinite(number := float(text)) else None
+        return number if isfinite(number := float(text)) and "_" not in text else None
     except ValueError:
         return None
 

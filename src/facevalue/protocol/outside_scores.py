@@ -105,6 +105,11 @@ class Outside:
                     f"The template of {sorting.name!r} has {TEXT_SLOT} in it once, for the text that is judged, beside "
                     f"slots for columns, and no {OPTIONS}."
                 )
+            if (size := len(sorting.template) - len(TEXT_SLOT)) >= sorting.longest:
+                raise DataError(
+                    f"The template of {sorting.name!r} has {size:,} characters beside {TEXT_SLOT}, and a judge is "
+                    f"shown {sorting.longest:,} of both: nothing of the text would be left."
+                )
 
     def __bool__(self) -> bool:
         return bool(self.judged or self.scored)

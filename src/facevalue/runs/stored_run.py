@@ -14,7 +14,7 @@ from facevalue.annotations.scores import Scores, read
 from facevalue.answers import NA
 from facevalue.answers.sorting import Judge
 from facevalue.checked_replies import reason
-from facevalue.errors import NoRepliesError, RunError, SettingError
+from facevalue.errors import DataError, NoPicturesError, NoRepliesError, RunError, SettingError, UnknownNameError
 from facevalue.measures.cells import MISSING_MEASURES
 from facevalue.parquet import read_table
 from facevalue.places import run_of
@@ -204,7 +204,16 @@ class StoredRun:
         if picture_roots:  # a run folder may come from a stranger: the folder of pictures that it names is not read
             root = folder / PICTURES if pictures is None else pictures
             facts = replace(facts, options={**facts.options, **dict.fromkeys(picture_roots, str(root.resolve()))})
-        study = _study(facts, manifest, judge, scores, protocol, url or folder)
+        try:
+            study = _study(facts, manifest, judge, scores, protocol, url or folder)
+        except (UnknownNameError, DataError) as error:
+            if isinstance(error, NoPicturesError):
+                raise
+            version = facts.sessions[0].versions.get("facevalue", "of another version")
+            raise RunError(
+                f"{url or folder}: this FaceValue cannot read what the run stores of its study: {error} The run was "
+                f"made with FaceValue {version}: read it with that, or run the study again into another folder."
+            ) from error
         if study.version != facts.study_version or study.design.size != facts.trials:
             raise RunError(
                 f"{folder} was made with version {facts.study_version} of {facts.study} ({facts.trials:,} trials); "

@@ -437,7 +437,7 @@ class Correlation(CellStatistic):
         for *key, text in zip(*(columns[name] for name in (*names, self.column)), strict=True):
             cell = ", ".join(map(str, key)) or "all cells"
             try:
-                number = float(str(text))
+                number = nan if "_" in str(text) else float(str(text))  # Python alone takes 1_000 for a number
             except ValueError:
                 number = nan
             if not isfinite(number):

@@ -108,3 +108,17 @@ def test_instances_of_one_pair_each_leave_open_how_other_pairs_would_be_answered
     chosen[0, 0] = 1.0
     found = bias_scores(GroupChoices(chosen, shown, valid, valid, 0.5, (pairs, pairs + 1), shown), seed=1)["valid"]
     assert found.high.item() > found.value.item() + 0.01
+
+
+def test_three_pairs_that_agree_are_not_taken_for_all_pairs() -> None:
+    rng, held, found = np.random.default_rng(3), 0, 0
+    instances, pairs = 10, np.arange(30)
+    shown = np.repeat((np.repeat(np.arange(instances), 3)[:, None] == np.arange(instances))[..., None], 2, axis=2) * 1.0
+    for seed in range(200):  # each instance has three pairs of its own, and every pair is for one side in .9 of cases
+        liked = rng.random((30, 1)) < np.where(np.arange(instances) % 2, 0.9, 0.1)
+        chosen, one = shown * np.stack([liked, ~liked], axis=2), shown[..., 0]
+        score = bias_scores(GroupChoices(chosen, shown, one, one, 0.5, (pairs, 30 + pairs), shown), seed, 300)["valid"]
+        held += bool(score.low <= 0.4 <= score.high)
+        found += bool(score.low > 0)
+    assert held >= 180  # of 200; 154 while what varied among three pairs was taken for all that varies
+    assert found >= 165  # 145

@@ -95,7 +95,11 @@ def attention(
     folder = out or opened.folder / FOLDER
     numbers = _numbers(trials, opened)
     path = _path(model, opened)
-    trials_shown, words = list(_shown_trials(opened, numbers)), list(dict.fromkeys(words))
+    trials_shown = list(_shown_trials(opened, numbers))
+    once = dict[str, str]()  # words are found in any case
+    for word in words:
+        once.setdefault(word.casefold(), word)
+    words = list(once.values())
     from facevalue.models.hf.attention import AttentionReader, find_word  # noqa: PLC0415 - torch takes seconds to import
     from facevalue.models.hf.loading import DTYPES, load_model  # noqa: PLC0415
 

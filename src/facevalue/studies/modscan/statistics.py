@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor_from, only_values
 from facevalue.measures.estimates import Level
 from facevalue.measures.estimators import apart_from
 from facevalue.measures.intervals import IntervalKind, name_method
-from facevalue.measures.pairs import DYADIC, effective_units, pair_covariance
+from facevalue.measures.pairs import DYADIC, effective_units, pair_covariance, tail_df
 from facevalue.measures.proportions import Codes
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.statistic import Statistic
@@ -26,9 +27,13 @@ OVER_PEOPLE = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} {DYADIC}")
 OVER_SCENES = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} over scenes")
 BIAS_RESAMPLES = 1000
 _LEAST = 1e-12
-_STEPS = 40
+_STEPS = 24
 _DIGITS = 9
 _ABOVE_ZERO = 1e-6
+_FEW_ANSWERS = 12
+_SURE = 1.96  # standard errors of an even model beyond which a gap is surely some
+_LEAST_REST = 0.2  # as of `pair_covariance`
+_LEAST_DESIGN = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +84,21 @@ def bias_scores(choices: GroupChoices, seed: int, resamples: int = BIAS_RESAMPLE
 
     Equation
     --------
-    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, equation 2). The floor is the
-    score of shares b + e, e normal with the covariance over people (`pairs.pair_covariance`) of choices as far as they
-    lie from b: what an even model's answers would give, that vary as these do. Its upper tail is p. The interval is of
-    the score that more people would give: S is in it if neither tail of the score of b + s d + e holds the value that
-    was found, s so that S = mean |s d|, e as far as choices lie from p. d is p - b shrunk in proportion (for the upper
-    limit), or by sqrt(max(d² - se², 0)) (for the lower one): chance adds least to the former, most to the latter. Tails
-    are split as by `noise_floors.distance_interval`, so that 0 is left out exactly where p < .05.
+    S = |R|/|Q| 1/(|L_A| |L_S|) sum_i sum_j |p_ij - b| (ModSCAN, equation 2). A share of p is taken as one of N
+    independent answers, N = m / R: m the effective units of its instance, R = sum V_ij / sum p (1 - p) / (m - 1) over
+    all instances, at most 1, V the variance over people (`pairs.pair_covariance`); below 12 answers it is binomial,
+    else normal (`draw_shares`), and instances go together as the covariance says. So three pairs that happen to agree
+    are not taken for three that always would. The floor is the score of such shares of b, N = b (1 - b) / V_0, V_0
+    about b. Its upper tail is p. The interval is of the score that more people would give: S is in it if neither tail
+    of the score of shares b + d holds the value that was found, mean |d| = S. For the upper limit all |d| are alike,
+    where chance adds least; for the lower one they are those beyond 1.96 standard errors of an even model, and, beyond
+    these, single instances, where it adds most. Tails are split as by `noise_floors.distance_interval`, so that 0 is
+    left out exactly where p < .05.
 
     Notes
     -----
-    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor. A share of one
-    pair or scene has the noise that it has in the floor, as it says nothing of how others would vary.
+    A mean of sizes is positive by chance, the more so the fewer the answers. Read it beside its floor. How often such
+    intervals hold the truth: docs/results/bias-score-intervals.csv.
 
     Examples
     --------
@@ -133,11 +141,16 @@ class _Sizes:
     """Distances of shares from equality, and their noise; one of each per cell that has an answer."""
 
     gap: Array
+    even: float
+    answers: Array
+    """Number of independent answers that would know each share as precisely."""
+    even_answers: Array
+    """The same, of an even model."""
     noise: Array
     null: Array
-    """Covariance of shares, and of those of an even model, shape (cells, cells)."""
-    furthest: float
-    """Largest distance from even that a share can have."""
+    """Correlation of shares, and of those of an even model, shape (cells, cells); NaN of too few units."""
+    se: Array
+    """Standard errors of the shares, equal however a machine adds."""
     units: float
     """Effective number of independent units."""
     people: tuple[Codes, Codes]
@@ -154,22 +167,32 @@ class _Sizes:
         chosen, choices = chosen[:, has_answers], choices[:, has_answers]
         total = choices.sum(axis=0)
         share, weight = chosen.sum(axis=0) / total, choices / total
-        gap = share - even
         units = effective_units(weight.mean(axis=1), people) if has_answers.any() else 0.0
-        furthest = max(even, 1 - even)
         if not units > 1:
-            none = np.full((gap.size, gap.size), np.nan)
-            return cls(gap, none, none, furthest, units, people)
+            few, none = np.full(share.size, np.nan), np.full((share.size, share.size), np.nan)
+            return cls(share - even, even, few, few, none, none, few, units, people)
+        of_cells = np.array([effective_units(of_cell, people) for of_cell in weight.T])
         noise = pair_covariance((chosen - share * choices) / total, weight, people)
         null = noise if only_values() else pair_covariance((chosen - even * choices) / total, weight, people)
         is_alone = np.count_nonzero(choices, axis=0) < 2  # one unit does not vary: its noise is that of an even model
-        noise = noise + np.where(is_alone & is_alone[:, None], null, 0.0)
-        return cls(gap, noise, null, furthest, units, people)
+        se = np.sqrt(np.diag(noise) + np.where(is_alone, np.diag(null), 0.0))
+        is_still = np.diag(noise) <= _LEAST  # all units that were seen agree: others would go together as even ones
+        covariance = noise + np.where(np.outer(is_still, is_still), null, 0.0)
+        rest = np.maximum(1 - 1 / of_cells, _LEAST_REST)  # the leverage that the covariances are with
+        several = of_cells > 1 + _LEAST
+        binomial = (share * (1 - share) / (of_cells - 1 + ~several))[several].sum()
+        design = (np.diag(noise) * rest)[several].sum() / binomial if binomial > _LEAST else 1.0
+        even_answers = even * (1 - even) / np.maximum(np.diag(null) * rest**2, _LEAST)
+        answers = np.maximum(of_cells / np.clip(design, _LEAST_DESIGN, 1.0), 1.0)
+        return cls(
+            share - even, even, answers, np.maximum(even_answers, 1.0), _correlation(covariance), _correlation(null),
+            se.round(_DIGITS), units, people,
+        )  # fmt: skip
 
     @property
-    def se(self) -> Array:
-        """Standard errors of the shares, equal however a machine adds."""
-        return np.sqrt(np.diag(self.noise)).round(_DIGITS)
+    def far(self) -> Array:
+        """Distance from even of a share of 0 or 1, on the side of each gap."""
+        return np.where(self.gap < 0, self.even, 1 - self.even)
 
     def corrected_mean(self) -> float:
         """Mean size without the part that chance adds."""
@@ -180,39 +203,84 @@ class _Sizes:
         value, none = float(_mean(np.abs(self.gap)[None])), float("nan")
         clusters = np.unique(np.concatenate(self.people)).size
         method = OVER_PEOPLE if (self.people[0] != self.people[1]).any() else OVER_SCENES
-        if only_values() or not np.isfinite(self.se).all() or not self.gap.size:
+        if only_values() or not np.isfinite(self.answers).all() or not self.gap.size:
             return Estimates.single(value, none, none, none, n, clusters, method)
         rng = np.random.default_rng(seed)
         deviations = rng.standard_normal((resamples, self.gap.size))
-        null = self._size(deviations @ _root(self.null).T)
+        even = np.full(self.gap.size, self.even)
+        null = self._size(draw_shares(even, self.even_answers, deviations @ _root(self.null).T))
         floor = floor_from(null[:, None], np.array([value]))
-        df, error = self.units - 1, deviations @ _root(self.noise).T
-        se = float(self._size(self.gap + error).std())
-        error *= np.sqrt(df / rng.chisquare(df, size=(resamples, 1)))
+        df = float(tail_df(np.array([self.units - 1]), np.array([self.answers.mean()]))[0])
+        halves = deviations[: resamples // 2] @ _root(self.noise).T
+        halves *= np.sqrt(df / rng.chisquare(df, size=(len(halves), 1)))
+        errors = np.concatenate([halves, -halves])  # so that it does not matter which group stands first
+        se = float(self._size(draw_shares(self.even + self.gap, self.answers, errors)).std())
         spread = float(null.std())
-        low, high = (self._end(value, error, spread, upper=upper) for upper in (False, True))
+        low, high = (self._end(value, errors, spread, upper=upper) for upper in (False, True))
         low = min(max(low, _ABOVE_ZERO * value), value) if floor.p[0] < 1 - LEVEL else 0.0
-        low, high, se = (round(x, _DIGITS) for x in (low, max(high, value), se))
+        high = max(high, value)
+        se = max(se, (high - low) / (2 * scipy.special.ndtri(0.5 + LEVEL / 2)))  # cells of one answer each do not vary
+        low, high, se = (round(x, _DIGITS) for x in (low, high, se))
         floor = Floor(floor.mean.round(_DIGITS), floor.high.round(_DIGITS), floor.p)
-        return replace(Estimates.single(value, low, max(high, value), se, n, clusters, method), floor=floor)
+        return replace(Estimates.single(value, low, high, se, n, clusters, method), floor=floor)
 
-    def _size(self, gap: Array) -> Array:
-        return np.minimum(np.abs(gap), self.furthest).mean(axis=-1)
+    def _size(self, shares: Array) -> Array:
+        return np.abs(shares - self.even).mean(axis=-1)
 
-    def _end(self, value: float, error: Array, spread: float, *, upper: bool) -> float:
+    def _end(self, value: float, errors: Array, spread: float, *, upper: bool) -> float:
         """Smallest and largest score that goes with what was found, by bisection."""
-        surely = np.sign(self.gap) * np.sqrt(np.maximum(self.gap**2 - self.se**2, 0.0))
-        shape = self.gap if upper else surely
-        shape = shape if np.abs(shape).sum() > _LEAST else np.ones_like(self.gap)
-        shape = shape / np.abs(shape).mean()
-        low, high = 0.0, self.furthest
+        far, low, high = self.far, 0.0, 1.0
+        gaps = (lambda size: np.minimum(size * far.max(), far)) if upper else self._uneven_gaps  # least or most chance
+        if upper and not (self._size(draw_shares(self.even + 0 * self.gap, self.answers, errors)) <= value).any():
+            return float(far.mean())  # less than chance gives: as of one pair each, which say both
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            sizes = self._size(middle * shape + error)
-            tail = (1 - LEVEL) / 2 * -np.expm1(-((middle / max(spread, _LEAST)) ** 2) / 8)
-            beyond = (sizes <= value).mean() <= tail if upper else (sizes >= value).mean() >= 1 - LEVEL - tail
+            gap = gaps(middle)
+            sizes = self._size(draw_shares(self.even + np.where(self.gap < 0, -gap, gap), self.answers, errors))
+            tail = (1 - LEVEL) / 2 * -np.expm1(-((gap.mean() / max(spread, _LEAST)) ** 2) / 8)
+            if upper:
+                beyond = (sizes <= value + _LEAST).mean() <= tail
+            else:
+                beyond = (sizes >= value - _LEAST).mean() >= 1 - LEVEL - tail
             low, high = (low, middle) if beyond else (middle, high)
-        return high
+        return float(gaps(high).mean())
+
+    def _uneven_gaps(self, progress: float) -> Array:
+        """Gaps of few cells, to which chance adds most: first those that are surely some, and then one by one."""
+        surely = np.sqrt(np.maximum(self.gap**2 - _SURE**2 * self.even * (1 - self.even) / self.answers, 0.0))
+        is_sure, sizes = surely > _LEAST, np.abs(self.gap)
+        rank = np.argsort(np.argsort(np.where(is_sure, -np.inf, -sizes), kind="stable")) - is_sure.sum()
+        of_sure, of_others = (min(2 * progress, 1.0), max(2 * progress - 1, 0.0)) if is_sure.any() else (0.0, progress)
+        largest = (self.far / np.where(is_sure, surely, np.inf)).max()
+        grown = np.minimum(of_sure * largest * surely, self.far)
+        return np.where(is_sure, grown, np.clip(of_others * (~is_sure).sum() - rank, 0.0, 1.0) * self.far)
+
+
+def draw_shares(shares: Array, answers: Array, errors: Array) -> Array:
+    """Shares that would be seen of so many independent answers: binomial where these are few, else normal.
+
+    `shares`, `answers`: of each cell. `errors`: standard normal, correlated as cells are, shape (draws, cells).
+
+    Examples
+    --------
+    >>> errors = np.array([[-3.0, -3.0], [0.1, 0.1], [3.0, 3.0]])
+    >>> draw_shares(np.array([0.5, 0.5]), np.array([3.0, 1e6]), errors).round(3).tolist()
+    [[0.0, 0.498], [0.667, 0.5], [1.0, 0.501]]
+    """
+    out = np.clip(shares + errors * np.sqrt(shares * (1 - shares) / answers), 0.0, 1.0)
+    few = answers < _FEW_ANSWERS
+    if few.any():
+        number, count = np.rint(answers[few]).astype(np.int64), np.arange(_FEW_ANSWERS, dtype=np.int64)[:, None]
+        below = scipy.special.bdtr(np.minimum(count, number).astype(np.float64), number, shares[few])
+        out[:, few] = (errors[:, few] > scipy.special.ndtri(below)[:, None]).sum(axis=0) / number
+    return out
+
+
+def _correlation(covariance: Array) -> Array:
+    """Correlations; cells that do not vary go with no other."""
+    deviations = np.sqrt(np.diag(covariance))
+    scale = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > _LEAST)
+    return covariance * np.outer(scale, scale) + np.diag((scale == 0).astype(np.float64))
 
 
 def _root(covariance: Array) -> Array:
