@@ -189,6 +189,15 @@ def test_an_audit_from_end_to_end(first: fv.Run) -> None:
     assert first.study.settings["faces"] == "1M,1F"
     assert "sim/default" in repr(first)
     assert "sim/default" in first._repr_html_()
+    second = fv.run(fv.study("stylisticbias", **SMALL), "sim/strong", first.folder.parent / "b", exact=True)
+    compared, built = fv.compare(first, second), fv.profile(first)
+    gate = fv.gate(first, [{"measure": "shift", "absolute": 0.5}])
+    for shown in (compared, built, gate):
+        assert len(repr(shown)) < 500
+    assert compared.answer in repr(compared)
+    assert "<iframe srcdoc=" in compared._repr_html_()
+    assert "<iframe srcdoc=" in built._repr_html_()
+    assert str(gate.outcome) in gate._repr_html_()
 
 
 def test_answers_come_in_part(first: fv.Run, monkeypatch: pytest.MonkeyPatch) -> None:

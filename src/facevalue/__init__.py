@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from facevalue import errors, protocol
     from facevalue.api.audits import Audited, audit, pack, plan_audit
     from facevalue.api.calls import import_records, model, open_run, run, write_requests
-    from facevalue.api.comparison import AuditProfile, compare, gate, profile, trend
+    from facevalue.api.comparison import AuditProfile, Comparison, compare, gate, profile, trend
     from facevalue.api.estimation import estimate
     from facevalue.api.pictures import Inspected, Made, inspect_pictures, make
     from facevalue.api.readings import annotate, collect_review, judge, review
@@ -36,6 +36,7 @@ __all__ = [
     "AuditProfile",
     "Audited",
     "Capabilities",
+    "Comparison",
     "Image",
     "Inspected",
     "Intervention",
@@ -86,7 +87,7 @@ __getattr__, __dir__ = lazy_names(
         "facevalue": ("errors", "protocol"),
         "facevalue.api.audits": ("Audited", "audit", "pack", "plan_audit"),
         "facevalue.api.calls": ("import_records", "model", "open_run", "run", "write_requests"),
-        "facevalue.api.comparison": ("AuditProfile", "compare", "gate", "profile", "trend"),
+        "facevalue.api.comparison": ("AuditProfile", "Comparison", "compare", "gate", "profile", "trend"),
         "facevalue.api.estimation": ("estimate",),
         "facevalue.api.readings": ("annotate", "collect_review", "judge", "review"),
         "facevalue.api.pictures": ("Inspected", "Made", "inspect_pictures", "make"),

@@ -1,20 +1,21 @@
 """Comparison of runs in Python."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from facevalue.api.calls import place_of, stored_runs, unasked_of
-from facevalue.api.run import Run
+from facevalue.api.run import Run, frame_page
 from facevalue.arguments import check_arguments, checked_path
 from facevalue.errors import SettingError
 from facevalue.limits.gate import Gate
 from facevalue.limits.gate import gate as held
 from facevalue.limits.limits_file import read_limits, stated_limits
+from facevalue.report.html import render_page
 from facevalue.report.profile import Profile, profile_of
 from facevalue.report.profile.page import (
     ComparisonRow,
@@ -22,12 +23,16 @@ from facevalue.report.profile.page import (
     comparison_rows,
     contrast_rows,
     profile_answer,
+    render,
     write,
 )
 from facevalue.runs.audits.folder import describe_unasked, waiting_runs, whole_runs_of
 from facevalue.runs.comparisons.comparison import FIRST, RunComparison, compare_all
 from facevalue.runs.comparisons.trend import Trend, audits_below, runs_below
 from facevalue.runs.comparisons.trend import trend as trend_of
+
+if TYPE_CHECKING:
+    from facevalue.report.html import PlainPage
 
 # Gate in Python: runs checked against limits.
 
@@ -207,6 +212,49 @@ class AuditProfile:
     def __repr__(self) -> str:
         return f"AuditProfile({[study.name for study in self._made.studies]})"
 
+    def _repr_html_(self) -> str:
+        return frame_page(render(self._made))
+
+
+class Comparison(RunComparison):
+    """Runs compared cell by cell; in a notebook, the beginning of their page. Made by `compare`.
+
+    Examples
+    --------
+    >>> import facevalue as fv
+    >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2)
+    >>> one, two = (fv.run(study, f"sim/{name}", f"runs/{name}", sample=200) for name in ("default", "strong"))
+    >>> repr(fv.compare(one, two)).startswith("Comparison('")
+    True
+    """
+
+    @property
+    def answer(self) -> str:
+        """Sentences on what differs.
+
+        Examples
+        --------
+        >>> import facevalue as fv
+        >>> study = fv.study("vignette", paradigm="decision", dimension="age", gender="male", people=2)
+        >>> one, two = (fv.run(study, f"sim/{name}", f"of/{name}", sample=200) for name in ("default", "strong"))
+        >>> "No difference" in fv.compare(one, two).answer
+        True
+        """
+        page = self._page()
+        return " ".join([page.answer, *page.more])
+
+    def _page(self) -> "PlainPage":
+        from facevalue.report.comparison_page import comparison_page  # noqa: PLC0415 - templates take their time
+
+        return comparison_page(self)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.answer!r})"
+
+    def _repr_html_(self) -> str:
+        page = self._page()
+        return frame_page(render_page(replace(page, sections=page.sections[:1])))
+
 
 @check_arguments
 def profile(*runs: Run | str | PathLike[str]) -> AuditProfile:
@@ -249,7 +297,7 @@ def compare(
     margin: float | None = None,
     pairs: Literal["first", "all"] = FIRST,
     page: str | PathLike[str] | None = None,
-) -> RunComparison:
+) -> Comparison:
     """Compare runs of one or several studies cell by cell: models, versions, prompts, or photographs and drawings.
 
     Parameters
@@ -284,7 +332,7 @@ def compare(
     if target is not None and target.suffix.lower() != ".html":
         raise SettingError(f"{target.name} is not a .html file.")
     places = first, second, *others
-    comparison = compare_all(list(stored_runs(places)), margin, pairs, unasked_of(places))
+    comparison = Comparison(**vars(compare_all(list(stored_runs(places)), margin, pairs, unasked_of(places))))
     if target is not None:
         from facevalue.report.comparison_page import write_comparison  # noqa: PLC0415 - templates take their time
 

@@ -311,7 +311,7 @@ class Run:
         from facevalue.report.collect import gather_report  # noqa: PLC0415
 
         try:
-            return frame_first_screen(gather_report([self.stored]).data)
+            return frame_page(first_screen(gather_report([self.stored]).data))
         except FaceValueError:  # nothing is stored yet, or files are damaged: `estimates` says what
             return ""
 
@@ -366,12 +366,12 @@ class Report(PathLike[str]):
         return f"Report({self.path.as_posix()!r})"
 
     def _repr_html_(self) -> str:
-        return frame_first_screen(self._data)
+        return frame_page(first_screen(self._data))
 
 
-def frame_first_screen(data: ReportData) -> str:
-    """The first screen of a report in a frame, so that its style and the notebook's don't meet."""
-    page = escape(first_screen(data))
+def frame_page(page: str) -> str:
+    """A page in a frame, so that its style and the notebook's don't meet."""
     return (
-        f'<iframe srcdoc="{page}" sandbox title="First screen" style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
+        f'<iframe srcdoc="{escape(page)}" sandbox title="First screen" '
+        f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'
     )

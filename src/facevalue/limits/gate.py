@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 
 from facevalue.errors import DataError, NoRepliesError, RunError
 from facevalue.limits.limits_file import DeclaredLimit, findings_decided, select_estimates, why_untested
-from facevalue.limits.wording import reasons
+from facevalue.limits.wording import conclusion, reasons, summary
 from facevalue.measures.caveats import caveat_column
 from facevalue.measures.cluster_bootstrap import LEVEL
 from facevalue.measures.definitions import Measure, change_of, value_by_measure
@@ -22,6 +23,7 @@ from facevalue.measures.intervals import NOT_MEASURABLE, IntervalKind
 from facevalue.measures.paired_changes import degrees_of_freedom
 from facevalue.measures.pairs import to_array
 from facevalue.measures.verdicts import OUTCOME_ORDER, LimitOutcome, MeasuredCells, Verdict, decide_limits
+from facevalue.printable import html_table
 from facevalue.runs.audits.folder import WaitingRun
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.reply_counts import counts_by_model
@@ -111,6 +113,14 @@ class Gate:
     def results(self) -> tuple[LimitResult, ...]:
         """Each limit with its cells."""
         return tuple(LimitResult(limit, self.cells.filter(limit=number)) for number, limit in enumerate(self.limits))
+
+    def __repr__(self) -> str:
+        return f"Gate({str(self.outcome)!r}, limits={len(self.limits)}, estimates={self.cells.height})"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(summary(self))}</b></p>" + html_table(
+            {result.limit.name: f"{result.outcome}: {conclusion(result)}" for result in self.results}
+        )
 
 
 def worst(outcomes_of: pl.Series) -> LimitOutcome:

@@ -410,8 +410,13 @@ class PlainPage:
 
 
 def write_page(path: Path, page: PlainPage) -> None:
-    """Write a page as one HTML file that needs no network; texts are escaped."""
-    write_whole(path, render_template("plain_page.html.j2", page=page, generated=page.generated).encode())
+    """Write a page as one HTML file that needs no network."""
+    write_whole(path, render_page(page).encode())
+
+
+def render_page(page: PlainPage) -> str:
+    """HTML of a page; texts are escaped."""
+    return render_template("plain_page.html.j2", page=page, generated=page.generated)
 
 
 def page_cautions(runs: Sequence[StoredRun]) -> list[str]:
