@@ -73,7 +73,7 @@ def main() -> None:
         judgment, picture = (float(np.median([row[at] for row in rows])) for at in (0, 1))
         *_, requests, pictures = rows[0]
         results += [
-            at_most(f"{name}, {requests:,} requests: beside the model", judgment, "ms/judgment", 0.05),
+            at_most(f"{name}, {requests:,} requests: beside the model", judgment, "ms/judgment", 0.04),
             Result(f"{name}, {pictures:,} pictures: what each is", picture, "ms/picture"),
         ]
     finish("studies", "Asking: the five studies, one core, processor time", results)

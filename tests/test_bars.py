@@ -210,19 +210,19 @@ def measure_names() -> float:
 LIMITS: dict[Callable[[], float], float] = {
     vague_bindings: 1.82,
     bare_functions: 0.96,
-    one_word_functions: 53.99,
+    one_word_functions: 53.8,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 559,
-    all_lines: 146_603,
+    all_modules: 557,
+    all_lines: 146_560,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
-    all_classes: 1190,
+    all_classes: 1188,
     shared_class_names: 7,
-    all_records: 806,
-    record_fields: 4624,
-    helpers_used_once: 1667,
+    all_records: 802,
+    record_fields: 4612,
+    helpers_used_once: 1665,
     interval_kinds: 12,
     measure_names: 90,
 }

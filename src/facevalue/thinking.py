@@ -89,9 +89,10 @@ _FENCED = re.compile(
     r"\s*(?P<fence>`{3,}|~{3,})[ \t]*(?P<name>[^\s`~]{1,40})(?!\S).*?(?:(?P<end>(?P=fence))(?!\w)|\Z)", re.DOTALL
 )
 """A fenced block that a reply begins with, perhaps without an end."""
-_POSSIBLE = rf"(?i)[{re.escape(_BRACKETS)}]|\A\s*(?:```|~~~|thinking|here(?: is|'s)|analysis)"
+_BRACKET, _BEGINNING = rf"[{re.escape(_BRACKETS)}]", r"\s*(?:```|~~~|thinking|here(?: is|'s)|analysis)"
+_POSSIBLE = rf"(?i){_BRACKET}|\A{_BEGINNING}"
 """What every reply with a mark holds: a quick look before the slow one."""
-_QUICK = re.compile(_POSSIBLE)
+_HAS_BRACKET, _BEGINS = re.compile(_BRACKET).search, re.compile(_BEGINNING, re.IGNORECASE).match
 _PLAIN = re.compile(r"<\s*think(?:ing)?\s*>", re.IGNORECASE)
 """Marks that open wherever they stand in a reply."""
 _SILENT = re.compile(r"(?:<\|?(?:start|begin|im_start|assistant|s|bos)\|?>|assistant|[\s#*`>])*\Z", re.IGNORECASE)
@@ -307,7 +308,7 @@ def _side(channel: str | None, name: str | None, slash: str | None, opening: str
 
 def _split_thoughts(text: str) -> tuple[str, bool]:
     """Split thinking off a text: returns the rest, and whether thinking has no end."""
-    if not _QUICK.search(text):
+    if not (_HAS_BRACKET(text) or _BEGINS(text)):
         return text, False
     while (fence := _FENCED.match(text)) and _is_thinking(fence["name"]):
         if fence["end"] is None:

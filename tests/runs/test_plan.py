@@ -7,6 +7,7 @@ from facevalue.prompts.variants import Variant
 from facevalue.protocol.toml_tables import builtin
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
+from facevalue.types import OptionValue
 from tests.runs.tiny import tiny_study
 
 PLAIN = tiny_study(faces=5, prompts=2)
@@ -51,3 +52,13 @@ def test_pairs_of_pictures_are_counted_as_pairs() -> None:
     planned = plan(studies.protocol("vignette").study({"dimension": ["age"], "drawings": "none"}), sample=200)
     assert planned.nouns == ("pair of pictures", "pairs of pictures")
     assert f"pairs_of_pictures={planned.pictures:,}" in repr(planned)
+
+
+def test_pairs_that_are_asked_as_text_show_no_picture() -> None:
+    def pairs(*shown: str, sample: int | None = None) -> int:
+        options: dict[str, OptionValue] = {"dimension": ["age"], "drawings": "none", "shown": [*shown]}
+        return plan(studies.protocol("vignette").study(options), sample=sample).pictures
+
+    assert pairs("text") == pairs("text", sample=200) == 0
+    assert pairs("picture", "text") == pairs("picture")
+    assert 0 < pairs("picture", "text", sample=200) < pairs("picture", sample=200)

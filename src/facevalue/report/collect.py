@@ -46,6 +46,7 @@ from facevalue.runs.comparisons.model_differences import ModelDifferences, answe
 from facevalue.runs.joined_runs import names_for_people, rename_models, study_of
 from facevalue.runs.kept_estimates import take_estimates
 from facevalue.runs.pictures import COMPARED, SAME
+from facevalue.runs.plan import count_pictures
 from facevalue.runs.reply_counts import counts_by_model
 from facevalue.runs.requests import quote_line
 from facevalue.runs.reviews.outcomes import reviewed_findings, reviewed_reading
@@ -286,7 +287,7 @@ def _count_shown(study: Study, run: StoredRun) -> tuple[int | None, int | None]:
     if run.facts.sample is None:
         return None, None
     numbers = run_numbers(study, run.facts.sample, run.facts.seed, run.facts.exact).numbers_at(0, study.design.size)
-    pictures = int(np.unique(study.design.stimulus_numbers(numbers)).size)
+    pictures = count_pictures(study, numbers)
     columns = [name for name in study.design.columns if _PERSON.fullmatch(name) and name not in _groups(study)]
     if not columns:
         return pictures, None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from facevalue.design import Block, Design
+from facevalue.design import Block
 from facevalue.errors import DataError
 from facevalue.models.base import IMAGE_TOKENS
 from facevalue.printable import html_table
@@ -130,11 +130,11 @@ def plan(
         design_blocks, sample = (), None
         requests, stimuli, by_block = 0, 0, np.zeros(len(design.blocks), dtype=np.int64)
     elif sample is None:
-        requests, stimuli = design.size * repeats, _pictures(design, seen)
+        requests, stimuli = design.size * repeats, count_pictures(study)
         by_block = np.diff(design.offsets)
     else:
         numbers = study.sample(sample, seed, repeats)
-        requests, stimuli = numbers.size * repeats, _pictures(design, seen, numbers)
+        requests, stimuli = numbers.size * repeats, count_pictures(study, numbers)
         by_block = np.diff(np.searchsorted(np.sort(numbers), design.offsets))
     probe = np.unique(np.linspace(0, design.size - 1, 64).astype(np.int64))
     questions = study.ask(design.trials(probe))
@@ -164,18 +164,22 @@ def plan(
     )
 
 
-def _pictures(design: Design, seen: npt.NDArray[np.bool_], numbers: npt.NDArray[np.int64] | None = None) -> int:
+def count_pictures(study: Study, numbers: npt.NDArray[np.int64] | None = None) -> int:
     """Count what is shown: pictures by their name where blocks of the design share them, else stimuli.
 
-    `seen`: blocks that show something.
+    `numbers`: trials that are asked; all by default. What is asked without a picture is none.
     """
+    design, seen = study.design, _with_picture(study)
     columns = [block.stimulus[0].columns()[0] for block in design.blocks if len(block.stimulus) == 1]
-    if len(columns) < len(design.blocks) or any(column.name != "image" for column in columns):
-        return int(design.stimulus_offsets[-1] if numbers is None else np.unique(design.stimulus_numbers(numbers)).size)
-    if numbers is None:
+    is_named = len(columns) == len(design.blocks) and all(column.name == "image" for column in columns)
+    if numbers is None and is_named:
         return len({image for column, is_seen in zip(columns, seen, strict=True) if is_seen for image in column.values})
+    if numbers is None:
+        return int(np.diff(design.stimulus_offsets)[seen].sum())
     numbers = numbers[seen[np.searchsorted(design.offsets, numbers, side="right") - 1]]
-    return design.trials(numbers, ["image"])["image"].n_unique() if numbers.size else 0
+    if is_named:
+        return design.trials(numbers, ["image"])["image"].n_unique() if numbers.size else 0
+    return int(np.unique(design.stimulus_numbers(numbers)).size)
 
 
 def _with_picture(study: Study) -> npt.NDArray[np.bool_]:

@@ -36,7 +36,7 @@ def files_below(
     those to a folder above them, and one that leads out of the root is an error.
     """
     if not root.is_dir():
-        raise DataError(f"{root}: is not a folder with pictures.")
+        raise DataError(f"{root} is not a folder with pictures.")
 
     def unreadable(error: OSError) -> None:
         raise DataError(f"{error.filename}: cannot be read: {error.strerror}.") from error
@@ -408,7 +408,7 @@ def group_counts(frame: pl.DataFrame, levels: Mapping[str, Iterable[str]]) -> pl
 
 def _paths(root: Path, folders: Sequence[str]) -> Iterator[str]:
     if not root.is_dir():
-        raise DataError(f"{root}: is not a folder with pictures.")
+        raise DataError(f"{root} is not a folder with pictures.")
     seen = 0
     for folder in folders:
         if not (root / folder).is_dir():

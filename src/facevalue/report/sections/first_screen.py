@@ -224,8 +224,10 @@ def facts_of(data: ReportData) -> list[str]:
         if people is not None and statement.identities != statement.images:
             out.append(quantity(people, "person", "people"))
         alone = ", each counted as a person" if statement.question else ""
-        nouns = statement.stimulus if statement.shown_images else ("picture", "pictures")
-        out.append(f"{quantity(statement.shown_images or statement.images, *nouns)}{alone}")
+        if statement.shown_images is None:
+            out.append(f"{quantity(statement.images, 'picture', 'pictures')}{alone}")
+        elif statement.shown_images:
+            out.append(f"{quantity(statement.shown_images, *statement.stimulus)}{alone}")
     out += map(_answers, data.runs[:_RUNS])
     if len(data.runs) > _RUNS:
         out.append(f"{len(data.runs) - _RUNS} more runs")

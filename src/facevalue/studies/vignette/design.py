@@ -64,7 +64,7 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
         elif question.paradigm == "decision":
             for trait in tables.TRAITS:
                 yield Prompt(f"decision {trait}", "decision", trait, trait=trait)
-        elif _asks_both(question, contrast):
+        elif question.paradigm == "factuality" or contrast == "identity-activity":  # of each person, or what each does
             for about in ("1", "2"):
                 yield Prompt(f"{question.name} {about}", question.paradigm, question.name, about)
         else:
@@ -72,11 +72,6 @@ def _prompts(contrast: str, irrelevant: bool) -> Iterator[Prompt]:
     if irrelevant and contrast == "identity":
         for number in range(1, IRRELEVANT + 1):
             yield Prompt(f"decision irrelevant {number}", "decision", f"irrelevant {number}", trait="ability")
-
-
-def _asks_both(question: tables.WordedQuestion, contrast: str) -> bool:
-    """Return whether a question is asked about each person, or about each person's activity."""
-    return question.paradigm == "factuality" or (question.paradigm == "perception" and contrast == "identity-activity")
 
 
 @dataclass(frozen=True)
@@ -97,24 +92,17 @@ class Cast:
 
     def axes(self, contrast: str, drop: bool) -> tuple[Axis, ...] | None:
         """Axes of the pictures shown in a block of this contrast; None if there is no pair."""
-        people_of = self.portraits if contrast == "portrait" else self.identities
         models = (Factor("person", self.people),) if self.people else ()
-        people = Factor("identity", people_of) if people_of else None
-        doing = Factor("activity", self.activities) if self.activities else None
-        if people is None or (doing is None and contrast != "portrait"):
-            return None
         out = sorted(sorted(pair) for pair in tables.overlaps(self.dimension)) if drop else []
         without = tuple((first, second) for first, second in out)
         try:
+            people = Factor("identity", self.portraits if contrast == "portrait" else self.identities)
+            who: Axis = people if contrast == "activity" else Pairs(people, without=without)
             if contrast == "portrait":
-                return *models, Pairs(people, without=without)
-            assert doing is not None
-            if contrast == "identity":
-                return *models, Pairs(people, without=without), doing
-            if contrast == "activity":
-                return *models, people, Pairs(doing)
-            return *models, Pairs(people, without=without), Pairs(doing, ordered=True)
-        except DataError:  # a single identity or activity makes no pair
+                return *models, who
+            doing = Factor("activity", self.activities)
+            return *models, who, doing if contrast == "identity" else Pairs(doing, contrast == "identity-activity")
+        except DataError:  # a single identity or activity makes no pair, and none no factor
             return None
 
 

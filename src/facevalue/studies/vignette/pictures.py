@@ -150,38 +150,19 @@ def _contrast(row: Mapping[str, str]) -> str | None:
 
 
 COLUMNS = (
-    Column(
-        "identity",
-        "who is shown, such as old; no name of a person",
-        needed=True,
-        filled=True,
-        instead=("identity_1", "identity_2"),
-        levels=_identities,
-        paired=True,
-    ),
-    Column(
-        "activity",
-        "what the person does; empty for portraits",
-        levels=lambda: {activity.name: () for activity in tables.activities()},
-        paired=True,
-    ),
-    Column(
-        "gender",
-        "people of one gender are paired",
-        levels=lambda: {"male": ("man", "men", "boy"), "female": ("woman", "women", "girl")},
-    ),
-    Column(
-        "dimension",
-        "what identities differ in; identities of one are paired",
-        levels=lambda: {dimension.name: (dimension.axis,) for dimension in tables.dimensions()},
-        level_of=_dimension,
-    ),
-    Column(
-        "contrast", "what differs in a picture of two people: identity, activity, ... or portrait", level_of=_contrast
-    ),
+    Column("identity", "who is shown, such as old; no name of a person", needed=True, filled=True,
+           instead=("identity_1", "identity_2"), levels=_identities, paired=True),
+    Column("activity", "what the person does; empty for portraits", paired=True,
+           levels=lambda: {activity.name: () for activity in tables.activities()}),
+    Column("gender", "people of one gender are paired",
+           levels=lambda: {"male": ("man", "men", "boy"), "female": ("woman", "women", "girl")}),
+    Column("dimension", "what identities differ in; identities of one are paired", level_of=_dimension,
+           levels=lambda: {dimension.name: (dimension.axis,) for dimension in tables.dimensions()}),
+    Column("contrast", "what differs in a picture of two people: identity, activity, ... or portrait",
+           level_of=_contrast),
     Column("wording", "what questions call the identity"),
     Column("person", "who is shown, where several people have one identity"),
-)
+)  # fmt: skip
 """Columns of a manifest."""
 
 
@@ -243,7 +224,8 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     images = FileIndividuals(pictures.frame, root_of(options), kind)
     if pictures.pairs is not None:
         return PairSource(images, lambda row: (row["image_1"] or "", row["image_2"] or ""), shuffle, size)
-    by_name = {picture_name(*row[1:]): row[0] for row in pictures.frame.select(_COLUMNS).iter_rows()}
+    rows = pictures.frame.select(_COLUMNS).iter_rows(named=True)
+    by_name = {_picture_names(row)[0]: row["image"] for row in rows}
 
     def pair_of(row: Mapping[str, str | None]) -> tuple[str, str]:
         first, second = _picture_names(row)
@@ -252,20 +234,8 @@ def source(pictures: RolePictures, options: Mapping[str, OptionValue], shuffle: 
     return PairSource(images, pair_of, shuffle, size)
 
 
-def picture_name(gender: str, dimension: str, identity: str, activity: str | None, person: str | None = None) -> str:
-    """Name of the picture of one person; portraits have no activity.
-
-    Examples
-    --------
-    >>> picture_name("male", "age", "old", None), picture_name("male", "age", "old", "cooking", "2")
-    ('male|age|old|', 'male|age|old|cooking|2')
-    """
-    name = f"{gender}|{dimension}|{identity}|{activity or ''}"
-    return name if person is None else f"{name}|{person}"
-
-
 def _picture_names(row: Mapping[str, str | None]) -> tuple[str, str]:
-    """Names of the pictures of identity 1 (or activity 1) and 2."""
+    """Names of both pictures, such as "male|age|old|cooking|3"; portraits have no activity."""
     get = row.get
     identity, activity, person = get("identity"), get("activity"), get("person")
     within, whose = f"{row['gender'] or ''}|{row['dimension'] or ''}", "" if person is None else f"|{person}"

@@ -56,10 +56,7 @@ SETTINGS = (
         excludes=OWN,
     ),
     Setting(
-        "people",
-        "How many different people are drawn as each identity, 1 to 5.",
-        4,
-        excludes=(*OWN, "drawings=none"),
+        "people", "How many different people are drawn as each identity, 1 to 5.", 4, excludes=(*OWN, "drawings=none")
     ),
     Setting("manifest", "Show your own pictures instead: a CSV, JSONL or Parquet manifest.", ""),
     Setting(
