@@ -54,6 +54,22 @@ def test_a_range_is_planned_for_beyond_what_chance_gives_and_from_one_side(read:
     assert "of 'gaps of gender' it says nothing" in found.unplanned
 
 
+CORRELATION = '[[estimand]]\nstatistic = "correlation"\nover = ["trait"]\ncolumn = "warmth"\n'
+
+
+@pytest.mark.parametrize(
+    ("traits", "words"),
+    [(10, "over 10 cells is found in 0.8 of audits from r = 0.79 on"), (3, "needs 4 cells, and there are 3")],
+)
+def test_a_plan_says_which_correlation_over_so_many_cells_is_found(read: Reader, traits: int, words: str) -> None:
+    items = "".join(f'[[item]]\ntrait = "trait {number}"\nwarmth = "{number}"\n' for number in range(traits))
+    levels = '[factor.trait]\nlevels = ["kind", "able"]\n'
+    alone, beside = (study(read, takes, levels, items) for takes in (CORRELATION, GAP + CORRELATION))
+    assert words in plan(beside, effect=0.1).unplanned
+    with pytest.raises(DataError, match=words):
+        plan(alone, effect=0.1)
+
+
 @pytest.mark.slow
 def test_a_range_of_the_size_that_is_planned_for_is_found_in_four_of_five_audits() -> None:
     """Four replies to each of five pictures of 120 sets, one of them liked so much that the excess is as planned."""

@@ -245,6 +245,12 @@ def test_optional_estimands_are_left_out_where_the_answers_lack_their_factors() 
     assert "gap" not in {*found["measure"]}
 
 
+def test_what_is_from_the_base_is_not_of_the_base_alone() -> None:
+    estimand = Estimand(Shift(), by=("hat",), only={"hat": ("none",)})
+    with pytest.raises(DataError, match="A shift is from the base, 'none', which has none: `only` names other levels"):
+        fv.estimate(table(1), [estimand], cue="hat", base="none")
+
+
 def test_what_has_no_base_has_no_shift() -> None:
     with pytest.raises(DataError, match="A shift needs a base"):
         fv.estimate(table(1), [Estimand(Shift())])

@@ -1,7 +1,7 @@
 """Gate: runs checked against limits, all cells of all limits at one level."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -254,6 +254,8 @@ class _Measured:
         """Cells of a limit, not decided yet; none where nothing was tested of what leads the page."""
         table = self.changes if limit.of_change else self.estimates
         rows = select_estimates(limit, table, self.run.study.estimates.lead)
+        if limit.findings is not None or limit.at_least == -limit.at_most:  # else one side alone can lie beyond
+            rows = without_mirrors(rows)
         definitions = self.definitions[limit.of_change]
         keys = rows.select(value_by_measure({key: key for key in definitions})).to_series()
         measures = [definitions[key] for key in keys]
@@ -276,6 +278,37 @@ class _Measured:
         """The cell of a limit of findings that holds no comparison: the study as a whole, and why."""
         study_run = WaitingRun(self.run.place, self.run.study.name, self.run.model)
         return _without_estimates(number, study_run, why_untested(self.estimates, self.run.study.estimates.lead))
+
+
+def without_mirrors(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows without those below zero that tell again, of the other one of two levels, what one above zero tells.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"measure": ["gap"] * 2, "gender": ["man", "woman"], "value": [0.2, -0.2]})
+    >>> without_mirrors(rows.with_columns(low=pl.col("value") - 0.1, high=pl.col("value") + 0.1))["gender"].to_list()
+    ['man']
+    """
+    names, levels, above = label_columns(rows), defaultdict[tuple[object, ...], set[object]](set), defaultdict(list)
+    labels = rows.select("measure", *names).rows()
+    for of_row, value, low, high in zip(labels, *rows.select("value", "low", "high"), strict=True):
+        for at in range(1, len(of_row)):
+            levels[at, *of_row[:at], *of_row[at + 1 :]].add(of_row[at])
+        if low is not None and value > 0:
+            above[f"{value:.6g} {low:.6g} {high:.6g}"].append(of_row)
+
+    def is_mirror(of_row: tuple[object, ...], opposite: tuple[object, ...]) -> bool:
+        differ = [at for at, (level, rival) in enumerate(zip(of_row, opposite, strict=True)) if level != rival]
+        if len(differ) == 2:  # two labels have changed places
+            return [of_row[at] for at in differ] == [opposite[at] for at in reversed(differ)]
+        return len(differ) == 1 and len(levels[differ[0], *of_row[: differ[0]], *of_row[differ[0] + 1 :]]) == 2
+
+    keep = [
+        low is None or value >= 0
+        or not any(is_mirror(of_row, opposite) for opposite in above[f"{-value:.6g} {-high:.6g} {-low:.6g}"])
+        for of_row, value, low, high in zip(labels, *rows.select("value", "low", "high"), strict=True)
+    ]  # fmt: skip
+    return rows.filter(pl.Series(keep, dtype=pl.Boolean))
 
 
 def _without_estimates(number: int, run: WaitingRun, why: str) -> pl.DataFrame:

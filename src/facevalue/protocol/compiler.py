@@ -161,6 +161,8 @@ def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, 
     estimands = [(task, estimand) for task in tasks for estimand in task.estimands]
     tested = [(task, estimand) for task, estimand in estimands if estimand.tested]
     statistics = [estimand.statistic for _, estimand in estimands]
+    notes = dict.fromkeys(estimand.statistic.plan_sentence(task.breakdown) for task, estimand in tested)
+    sentences = " ".join(filter(None, notes))
     levels = [statistic for statistic in statistics if not (statistic.says_difference or statistic.is_level)]
     described = list(dict.fromkeys(statistic.plural or f"{statistic.kind}s" for statistic in levels))
     if not tested:
@@ -168,8 +170,9 @@ def precision(tasks: Sequence[Task], design: Design) -> tuple[Precision | None, 
     for task, estimand in tested:
         plan = estimand.statistic.precision(estimand, task, task.scores_of(estimand)[0], design)
         if plan is not None:
-            return replace(plan, unplanned=_describe_unplanned(estimand, [rival for _, rival in tested], described)), ""
-    return None, _NO_ENDS
+            text = _describe_unplanned(estimand, [rival for _, rival in tested], described)
+            return replace(plan, unplanned=" ".join(filter(None, (text, sentences)))), ""
+    return None, " ".join(filter(None, (f"{_NO_ENDS}.", sentences))).removesuffix(".")
 
 
 def _describe_unplanned(planned: Estimand, tested: Sequence[Estimand], described: Sequence[str]) -> str:

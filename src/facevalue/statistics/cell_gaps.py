@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 
 from facevalue.errors import DataError
 from facevalue.measures.cell_gaps import BY_UNITS, cell_values, correlate_cells, deal_levels, leave_out_units
-from facevalue.measures.cluster_bootstrap import Array, cell_means, floor_from, only_values
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor_from, only_values
 from facevalue.measures.definitions import Measure
 from facevalue.measures.missing_data_bounds import average_bounds, phi_bounds, size_bounds
+from facevalue.measures.power import POWER
 from facevalue.measures.set_ranges import beyond_chance
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
 from facevalue.statistics.breakdown import DIMENSION, Breakdown, Codes
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from facevalue.statistics.precision import Precision
     from facevalue.statistics.scores import ModelScores
 
+FEWEST_CELLS = 4
+"""Cells of a correlation at least, as Fisher's z has none of fewer."""
 _WITH_CHANCE = f"{BY_UNITS}; above, with what chance takes off"
 
 
@@ -465,6 +469,17 @@ class Correlation(CellStatistic):
 
     def precision(self, estimand: "Estimand", task: "PlannedTask", score: Score, design: "Design") -> None:
         """Return nothing: what is found depends on how many cells there are, which no sample changes."""
+
+    def plan_sentence(self, breakdown: Breakdown) -> str:
+        """Size of a correlation over so many cells that is found in .8 of audits, by Fisher's z."""
+        cells = prod(len(breakdown.levels(name)) for name in self.over)
+        if cells < FEWEST_CELLS:
+            return f"A correlation needs {FEWEST_CELLS} cells, and there are {cells}: more levels of {self.over[0]!r}."
+        size = np.tanh(scipy.special.ndtri([0.5 + LEVEL / 2, POWER]).sum() / np.sqrt(cells - 3))
+        return (
+            f"A correlation over {cells} cells is found in {POWER:g} of audits from r = {size:.2f} on, of values as "
+            "they are measured: more units measure these better, and only more cells find smaller ones."
+        )
 
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """Each unit's value in a cell, times how far the cell's number lies from the mean."""

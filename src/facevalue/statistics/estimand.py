@@ -186,6 +186,8 @@ class Estimand:
             for level in only:
                 if level not in breakdown.levels(name):
                     raise UnknownNameError(f"level of {name}", level, breakdown.levels(name))
+                if self.statistic.from_base and name in breakdown.sets.cue and level == breakdown.sets.base_level:
+                    raise DataError(f"A {kind} is from the base, {level!r}, which has none: `only` names other levels.")
         self.statistic.check(self.by, breakdown)
         if factor and self.statistic.needs_levels(breakdown) and len(breakdown.levels(factor)) < 2:
             raise DataError(f"The factor {factor!r} has one level only: there is nothing to compare.")

@@ -305,6 +305,10 @@ class Statistic:
 
         return precision_of_difference(estimand, task, score, design)
 
+    def plan_sentence(self, breakdown: Breakdown) -> str:
+        """Sentence for a planner on what it can detect, where the number of units does not decide; else empty."""
+        return ""
+
     def rival(self, estimand: "Estimand", answers: pl.DataFrame, breakdown: Breakdown, score: Score) -> pl.DataFrame:
         """Rows of the simplest test of the same question, which a calibration sets beside its own.
 
