@@ -38,6 +38,16 @@ def test_who_all_move_alike_are_a_finding_and_who_do_not_move_are_none() -> None
     assert np.isnan(shift_p(*moments(np.ones((1, 1)))))[0]
 
 
+def test_a_share_of_all_questions_leaves_room_for_units_that_were_not_seen() -> None:
+    found = shift_findings(np.ones((12, QUESTIONS)), EACH, ALL, 0)
+    assert floor_of(found).p[0] < 0.05
+    assert (found.value[0], found.high[0]) == (1.0, 1.0)
+    assert found.low[0] == pytest.approx(0.025 ** (1 / 12))  # as of Clopper and Pearson, of people
+    still = shift_findings(np.zeros((UNITS, QUESTIONS)), EACH, ALL, 0)
+    assert (still.value[0], still.low[0]) == (0.0, 0.0)
+    assert still.high[0] == pytest.approx(1 - 0.025 ** (1 / UNITS))
+
+
 def test_any_wording_is_enough() -> None:
     shifts = drawn(2, 10, 0.6)
     questions = EACH // 2

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from facevalue.measures.cluster_bootstrap import Array, floor_from, only_values
-from facevalue.measures.intervals import IntervalKind, name_method
+from facevalue.measures.cluster_bootstrap import LEVEL, Array, floor_from, only_values
+from facevalue.measures.intervals import IntervalKind, equal_interval, name_method
 from facevalue.measures.uncertainty import Bounds, Estimates
 
 Codes = npt.NDArray[np.int64]
@@ -134,7 +134,9 @@ def tally_shares(
 ) -> Estimates:
     """Estimate shares of questions with a finding, with intervals for what samples of this size find on average.
 
-    The floor is that of groups that do not differ, with p of the share by dealt labels.
+    The floor is that of groups that do not differ, with p of the share by dealt labels. Where all deals give one share,
+    as if every question differs by far, the interval says what units that were not seen could do
+    (`intervals.equal_interval`).
 
     Parameters
     ----------
@@ -154,6 +156,9 @@ def tally_shares(
     low, high = np.quantile(alike, TAILS, axis=0)
     middle = alike.mean(axis=0)
     low, high = np.fmin(low, value + middle - high), np.fmax(high, value + middle - low)
+    flat = alike.min(axis=0) == alike.max(axis=0)  # no deal says how the share would vary
+    ends = equal_interval(value, np.maximum(units, 1), (0.0, 1.0), LEVEL)
+    low, high = (np.where(flat, end, x) for end, x in zip(ends, (low, high), strict=True))
     low = np.where(floor.p < FINDING_ALPHA, low, 0.0)  # else chance alone may have given all of it
     return Estimates(
         value, np.clip(low, 0.0, value), np.clip(high, value, 1.0), sizes, units, methods, alike.std(axis=0),
