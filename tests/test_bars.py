@@ -214,7 +214,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 557,
-    all_lines: 146_660,
+    all_lines: 146_570,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
@@ -222,7 +222,7 @@ LIMITS: dict[Callable[[], float], float] = {
     shared_class_names: 7,
     all_records: 802,
     record_fields: 4612,
-    helpers_used_once: 1665,
+    helpers_used_once: 1664,
     interval_kinds: 12,
     measure_names: 90,
 }

@@ -1,5 +1,6 @@
 """A run from its first request to its summary."""
 
+import gc
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,6 +45,17 @@ def test_requests_about_one_stimulus_are_neighbours_and_it_is_made_once(tmp_path
     for request in model.asked:
         assert request.stimulus.factors["face"] == f"f{request.trial // 7}"
         assert request.question.factors["scenario"] == f"s{request.trial % 7}"
+
+
+def test_a_run_that_ended_however_leaves_no_object_out_of_the_search_for_unused_ones(tmp_path: Path) -> None:
+    class Failing(TinyModel):
+        def respond(self, requests: Iterable[Request]) -> Iterator[Response]:
+            assert gc.get_freeze_count() > 0
+            raise ModelError("gone")
+
+    with pytest.raises(ModelError):
+        run(tiny_study(), Failing(), tmp_path)
+    assert gc.get_freeze_count() == 0
 
 
 def test_the_stream_is_lazy(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Analysis: every measure of VIGNETTE, in one pass over the answers of each model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -105,10 +105,8 @@ def estimate(table: EstimateTable, tables: Tables) -> None:
     """Add all measures of one model's reduced answers."""
     frequencies = cache(partial(by_identity, tables))
     add_selection(table, tables, frequencies)
-    for add in (add_selections_by_activity, add_log_odds, add_paircomp, add_polarity):
-        add(table, tables)
     add_spreads(table, tables, frequencies)
-    for add in (add_rates, add_neither, add_profiles):
+    for add in (add_shares, add_log_odds, add_paircomp, add_polarity, add_neither, add_profiles):
         add(table, tables)
 
 
@@ -193,88 +191,59 @@ def _against_an_even_choice(selected: pl.DataFrame, preferred: pl.DataFrame, key
     return selected.join(tested, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-CountedRows = tuple[str, pl.Expr, Callable[..., SumScores]]
-"""Rows of a table of sums, and the score that they are."""
-
-
-def _declare_score(table: str, condition: pl.Expr, score: Score, s: str = "s", **facts: Any) -> CountedRows:
-    """Declare a score of rows: `s` of `n` answers, of as many `requests`."""
-    return table, condition, partial(SumScores, score, measures=m.MEASURES, **{"s": s, "requests": "requests", **facts})
-
-
-_selection = partial(Estimand, SelectionFrequency(), measure=m.SELECTION.name)
 _percent = partial(Score, unit="%", low=0.0, high=100.0)
-SELECTIONS = (
-    _declare_score("selected", _HEATMAP, _percent("identity x activity", "Choices of an identity in an activity")),
+_WRONG = {"s": "wrong"}
+COUNTED: tuple[tuple[str, pl.Expr, Score, Mapping[str, Any]], ...] = (
+    ("selected", _HEATMAP, _percent("identity x activity", "Choices of an identity in an activity"), {}),
     # Who is chosen doing what, man or woman: the rows of Tables 15-19
-    _declare_score(
-        "selected", _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
-        _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"),
-    ),
-    _declare_score(
-        "selected", _ACTIVITIES & _PEOPLE, _percent("activities of an identity", "Choices of what an identity does")
-    ),
-    _declare_score("selected", _ACTIVITIES, _percent("activities", "Choices of an activity")),
+    ("selected", _DECIDED & (pl.col("gender").filter(_DECIDED).n_unique() > 1),
+     _percent("gender x identity x activity", "Choices of a man or a woman of an identity in an activity"), {}),
+    ("selected", _ACTIVITIES & _PEOPLE, _percent("activities of an identity", "Choices of what an identity does"), {}),
+    ("selected", _ACTIVITIES, _percent("activities", "Choices of an activity"), {}),
+    ("selected", _FACTS & ~_QUESTION, _percent("errors", "Wrong answers"), _WRONG),
+    ("selected", _FACTS & _QUESTION, _percent("errors by question", "Wrong answers to a question"), _WRONG),
+    ("pictures", _FACTS & ~_QUESTION, _percent("errors about pictures", "Wrong answers"), _WRONG),
+    *(("wrong", pl.col("outcome") == outcome, share_score("outcome"), {"labels": {"outcome": outcome}})
+      for outcome in m.OUTCOMES),
+    *(("missing", people, share_score("missing"), {"requests": ""}) for people in (~_PEOPLE, _PEOPLE)),
 )  # fmt: skip
-"""Choices of people by activity; not over all activities, which rests on pairs, too (`by_identity`)."""
-SELECTION_ESTIMANDS = tuple(
-    _selection(by, (score,), _FAMILY_FORM.format(family))
-    for by, score, family in (
-        (_CELL, "identity x activity", "identity x activity"),
-        (("gender", *_CELL), "gender x identity x activity", "identity x activity"),
-        (_CELL, "activities of an identity", "activities of an identity"),
-        (tuple(name for name in _CELL if name != "identity"), "activities", "activities"),
-    )
-)
-RATES = (
-    _declare_score("selected", _FACTS & ~_QUESTION, _percent("errors", "Wrong answers"), "wrong"),
-    _declare_score(
-        "selected", _FACTS & _QUESTION, _percent("errors by question", "Wrong answers to a question"), "wrong"
-    ),
-    _declare_score("pictures", _FACTS & ~_QUESTION, _percent("errors about pictures", "Wrong answers"), "wrong"),
+"""Scores of rows of the tables: choices of people by activity (not over all activities, which rests on pairs, too:
+`by_identity`), errors, which errors those of "who" are, and replies without a valid answer."""
+ESTIMANDS = (
     *(
-        _declare_score("wrong", pl.col("outcome") == outcome, share_score("outcome"), labels={"outcome": outcome})
-        for outcome in m.OUTCOMES
+        Estimand(SelectionFrequency(), by, (score,), _FAMILY_FORM.format(family), measure=m.SELECTION.name)
+        for by, score, family in (
+            (_CELL, "identity x activity", "identity x activity"),
+            (("gender", *_CELL), "gender x identity x activity", "identity x activity"),
+            (_CELL, "activities of an identity", "activities of an identity"),
+            (tuple(name for name in _CELL if name != "identity"), "activities", "activities"),
+        )
     ),
-    *(_declare_score("missing", people, share_score("missing"), requests="") for people in (~_PEOPLE, _PEOPLE)),
-)
-"""Errors, which errors those of "who" are, and replies without a valid answer."""
-RATE_ESTIMANDS = tuple(
-    Estimand(Mean(), by, (score,), measure=measure.name)
-    for measure, score, by in (
-        (m.ERROR, "errors", _PART),
-        (m.ERROR, "errors by question", (*_PART, "question")),
-        (m.ERROR, "errors about pictures", (*_PART, "activity")),
-        (m.ERROR, "errors", (*_PART, "identity")),
-        (m.OUTCOME, "outcome", (*_PART, "question")),
-        (m.OUTCOME, "outcome", (*_PART, "question", "identity")),
-        (m.NA_RATE, "missing", ("paradigm", "dimension", "identity")),
-    )
+    *(
+        Estimand(Mean(), by, (score,), measure=measure.name)
+        for measure, score, by in (
+            (m.ERROR, "errors", _PART),
+            (m.ERROR, "errors by question", (*_PART, "question")),
+            (m.ERROR, "errors about pictures", (*_PART, "activity")),
+            (m.ERROR, "errors", (*_PART, "identity")),
+            (m.OUTCOME, "outcome", (*_PART, "question")),
+            (m.OUTCOME, "outcome", (*_PART, "question", "identity")),
+            (m.NA_RATE, "missing", ("paradigm", "dimension", "identity")),
+        )
+    ),
 )
 
 
-@takes(m.SELECTION)
-def add_selections_by_activity(table: EstimateTable, tables: Tables) -> None:
-    """Add choices of people by activity."""
-    _estimate_rows(table, tables, SELECTIONS, SELECTION_ESTIMANDS)
-
-
-@takes(m.ERROR, m.OUTCOME, m.NA_RATE)
-def add_rates(table: EstimateTable, tables: Tables) -> None:
-    """Add shares of errors and of missing answers."""
-    _estimate_rows(table, tables, RATES, RATE_ESTIMANDS)
-
-
-def _estimate_rows(
-    table: EstimateTable, tables: Tables, scores: Sequence[CountedRows], estimands: Sequence[Estimand]
-) -> None:
-    """Add estimates over the units of each table: people or, of `pictures`, each picture by itself."""
+@takes(m.SELECTION, m.ERROR, m.OUTCOME, m.NA_RATE)
+def add_shares(table: EstimateTable, tables: Tables) -> None:
+    """Add shares of sums, over the units of each table: people or, of `pictures`, each picture by itself."""
     frames = {**vars(tables), "pictures": tables.selected.with_columns(unit=_PICTURE)}
-    for name, condition, score_of in scores:
+    for name, condition, score, facts in COUNTED:
         rows = frames[name].filter(condition)
         if rows.height:
             inner = "activity" if "activity" in rows.columns else ""
-            estimate_sums(table, estimands, [score_of(sums=_sums(rows), mean_over=inner)])
+            options = {"requests": "requests", "mean_over": inner, **facts}
+            estimate_sums(table, ESTIMANDS, [SumScores(score, _sums(rows), m.MEASURES, **options)])
 
 
 def _sums(rows: pl.DataFrame) -> Sums:

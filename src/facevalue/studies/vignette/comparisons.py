@@ -119,13 +119,6 @@ def add_profiles(table: EstimateTable, tables: Tables) -> None:
     enter_frame(table, m.NORMALISED, scores, np.where(constant, BY_CONSTRUCTION, frequency_methods(scores)))
 
 
-def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:
-    """Add correlations of scores over identities: between paradigms per model, and between models per paradigm."""
-    scores = estimates.filter(pl.col("identity").is_not_null(), pl.col("versus").is_null(), measure=m.NORMALISED.name)
-    add_correlations(table, _PARADIGMS, scores, "model", "paradigm", PARADIGMS, seed=SEED)
-    add_correlations(table, _MODELS, scores, "paradigm", "model", seed=SEED)
-
-
 def profile_pattern(scores: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Say of each identity whether its paradigms agree.
 
@@ -206,7 +199,8 @@ def profile_correlations(first: Array, second: Array, seed: int, resamples: int 
     for i, (a, b) in enumerate(pairs):
         if np.ptp(a) <= 1e-12 * np.abs(a).max() or np.ptp(b) <= 1e-12 * np.abs(b).max():
             continue
-        sums = _products((a - a.mean()) / a.std(), (b - b.mean()) / b.std())
+        u, v = ((scores - scores.mean()) / scores.std() for scores in (a, b))
+        sums = np.stack([u, v, u * u, v * v, u * v], axis=1)
         if size < _FEWEST:
             value[i] = _pearson(sums.sum(axis=0), np.full(5, float(size)))[0]
             continue
@@ -217,43 +211,27 @@ def profile_correlations(first: Array, second: Array, seed: int, resamples: int 
     return Estimates(value, low, high, number, number, np.full(2, method, dtype=object), se)
 
 
-def add_correlations(
-    table: EstimateTable,
-    measures: tuple[Measure, Measure],
-    scores: pl.DataFrame,
-    each: str,
-    between: str,
-    levels: Sequence[str] | None = None,
-    *,
-    seed: int,
-) -> None:
-    """Add the correlations between any two levels of a column, for each dimension and over all.
+def compare(table: EstimateTable, estimates: pl.DataFrame) -> None:
+    """Add correlations of scores over identities, for each dimension and over all.
 
-    Parameters
-    ----------
-    scores:
-        Estimates of one measure, by `dimension`, `identity`, `each` and `between`.
-    each:
-        Column of whose levels each is taken for itself.
-    between:
-        Column whose levels are compared; the second is in the label `other_` and its name.
+    They are between paradigms of each model, and between models in each paradigm.
     """
-    order = scores[between].unique(maintain_order=True).to_list() if levels is None else levels
-    for (level,), of_level in scores.group_by(each, maintain_order=True):
-        dimensions = [(str(key[0]), rows) for key, rows in of_level.group_by("dimension", maintain_order=True)]
-        for dimension, rows in [*dimensions, *([(None, of_level)] if len(dimensions) > 1 else [])]:
-            wide = rows.pivot(between, index=["dimension", "identity"], values="value")
-            for first, second in combinations([name for name in order if name in wide.columns], 2):
-                correlation = profile_correlations(to_array(wide[first]), to_array(wide[second]), seed)
-                labels: dict[str, list[str | None]] = {
-                    each: [str(level)], "dimension": [dimension], between: [first], f"other_{between}": [second]
-                }  # fmt: skip
-                for at, measure in enumerate(measures):
-                    table.add(measure, labels, correlation.at(slice(at, at + 1)))
-
-
-def _products(x: Array, y: Array) -> Array:
-    return np.stack([x, y, x * x, y * y, x * y], axis=1)
+    scores = estimates.filter(pl.col("identity").is_not_null(), pl.col("versus").is_null(), measure=m.NORMALISED.name)
+    models = scores["model"].unique(maintain_order=True).to_list()
+    for measures, each, between, order in (
+        (_PARADIGMS, "model", "paradigm", PARADIGMS), (_MODELS, "paradigm", "model", models)
+    ):  # fmt: skip
+        for (level,), of_level in scores.group_by(each, maintain_order=True):
+            dimensions = [(str(key[0]), rows) for key, rows in of_level.group_by("dimension", maintain_order=True)]
+            for dimension, rows in [*dimensions, *([(None, of_level)] if len(dimensions) > 1 else [])]:
+                wide = rows.pivot(between, index=["dimension", "identity"], values="value")
+                for first, second in combinations([name for name in order if name in wide.columns], 2):
+                    correlation = profile_correlations(to_array(wide[first]), to_array(wide[second]), SEED)
+                    labels: dict[str, list[str | None]] = {
+                        each: [str(level)], "dimension": [dimension], between: [first], f"other_{between}": [second]
+                    }  # fmt: skip
+                    for at, measure in enumerate(measures):
+                        table.add(measure, labels, correlation.at(slice(at, at + 1)))
 
 
 def _pearson(sums: Array, counts: Array) -> Array:
