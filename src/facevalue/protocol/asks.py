@@ -22,7 +22,7 @@ from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
 from facevalue.protocol.settings import Options as Choices
 from facevalue.protocol.settings import Setting, whole
-from facevalue.types import Option, Question
+from facevalue.types import Option, Question, Sampling
 
 _PICTURES = ("image", "picture", "photo", "photograph")
 """Words that mean the same of a picture: where a prompt uses one, a reply may use any."""
@@ -193,6 +193,8 @@ class Ask:
         Levels of columns of the pictures that it is asked about, where these are not all; "*" stands for any level.
     draws:
         Replies to each question, each with a seed of its own; or the setting that says how many.
+    sampling:
+        How its replies are drawn, where that differs from the study's.
     where, places, slot_places:
         Place of the prompt in a file, of each item, and of each slot's levels or a judge's template, for people.
 
@@ -218,6 +220,7 @@ class Ask:
     items: Sequence[Item] = ()
     pictures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     draws: int | Setting = 1
+    sampling: Sampling | None = None
     where: str = field(default="", compare=False, repr=False)
     places: Sequence[str] = field(default=(), compare=False, repr=False)
     slot_places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -536,7 +539,7 @@ _REMEMBERED = 16_384  # questions of earlier trials
 class Questions:
     """From trials to questions; equal ones are the same object, as long as not too many others came between."""
 
-    def __init__(self, ask: Ask, columns: Sequence[str], facts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, ask: Ask, columns: Sequence[str], facts: Mapping[str, str | None] | None = None) -> None:
         self._ask = ask
         self._shown = tuple(columns)
         self._facts = dict(facts or {})
@@ -565,5 +568,7 @@ class Questions:
             about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING, DRAW))
             facts = {"scenario": about or "question", **levels, **self._facts}
             draw = int(levels.get(DRAW) or 0)
-            self._known[key] = Question(fill_slots(text, texts), options, self._ask.system or None, facts, draw=draw)
+            self._known[key] = Question(
+                fill_slots(text, texts), options, self._ask.system or None, facts, (), self._ask.sampling, draw
+            )
         return self._known[key]

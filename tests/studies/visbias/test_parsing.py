@@ -9,7 +9,7 @@ import pytest
 
 from facevalue.answers.form_fields import FIELDS, decode_forms
 from facevalue.measures.definitions import rows_of
-from facevalue.studies.visbias.parsing import answer, attributes
+from facevalue.studies.visbias.parsing import attributes
 from tests.studies.visbias.simulated import answered, build, estimates, folders, read
 
 ATTRIBUTES = attributes("paper")
@@ -154,8 +154,9 @@ def test_a_category_that_a_judge_invents_is_none() -> None:
         repeat=pl.lit(0, pl.UInt8), status=pl.lit("ok"), text=pl.lit(json.dumps({open_.title: "qwertz"})),
         probs=pl.lit(None, pl.List(pl.Float32)),
     )  # fmt: skip
-    invented = field(answer(frame, ATTRIBUTES, lambda sorting, text: "Wizard"), open_.name)
-    known = field(answer(frame, ATTRIBUTES, lambda sorting, text: sorting.categories[0]), open_.name)
+    assert study.reading.judged is not None
+    invented = field(study.reading.judged(lambda sorting, text: "Wizard").answer(frame), open_.name)
+    known = field(study.reading.judged(lambda sorting, text: sorting.categories[0]).answer(frame), open_.name)
     assert (invented["route"], invented["reason"]) == ("none", "invented")
     assert (known["route"], known["categories"]) == ("judge", [open_.categories.names[0]])
 

@@ -269,7 +269,7 @@ def _describe_kept(look: Look) -> str:
 
 def graphs(look: Look) -> list[Made]:
     """Shifts in forms of a task, of fields filled in by the model and beforehand: a drawing and a table of each."""
-    return [made for fields, title in WORDS("forms.fields").items() for made in _graph(look, fields, title)]
+    return [content for fields, title in WORDS("forms.fields").items() for content in _graph(look, fields, title)]
 
 
 def _graph(look: Look, fields: str, title: str) -> Sequence[Made]:

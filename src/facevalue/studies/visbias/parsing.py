@@ -1,4 +1,4 @@
-"""Prompts and parsing of replies, task by task, and the attributes of the form (Table 10).
+"""Tasks of VisBias: what each asks, how replies are read, and the attributes of the form (Table 10).
 
 The columns of answers: `weight`, `mass` and `na` as every study has them, where the weight is the probability of "yes"
 for comparisons, the share of the open fields that got a category for forms, and 1 for any valid choice or description;
@@ -8,8 +8,8 @@ their order, summing to 1; `description`, the text; `fields`, the fields of a fo
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from math import inf
 
 import polars as pl
@@ -22,12 +22,15 @@ from facevalue.answers.free_text import split_texts
 from facevalue.answers.sorting import Judge
 from facevalue.answers.yes_no import Claim
 from facevalue.errors import UnknownNameError
-from facevalue.protocol.settings import Options
+from facevalue.protocol.asks import ORDERING, Ask, Questions
+from facevalue.protocol.open_answers import WrittenReply
+from facevalue.protocol.settings import Options, temperature, whole
+from facevalue.statistics.statistic import Score
 from facevalue.stimuli.forms import Form, text_form
 from facevalue.studies.visbias import tables
-from facevalue.studies.visbias.pictures import ORDERS, SWAPPED
-from facevalue.studies.visbias.settings import COMPOSITE, TABLES
-from facevalue.studies.visbias.tables import PairQuestion, choice_questions, comparisons, toml
+from facevalue.studies.visbias.pictures import ORDERS, SWAPPED, count_draws
+from facevalue.studies.visbias.settings import COMPOSITE, LIMITS, TABLES
+from facevalue.studies.visbias.tables import ChoiceQuestion, PairQuestion, choice_questions, comparisons, toml
 from facevalue.types import Option, Question, Sampling
 
 
@@ -74,75 +77,10 @@ def attributes(table: str = "paper") -> tuple[FormField, ...]:
     return tuple(out)
 
 
-# Prompts: the questions of each task, one object for each.
+# Replies: of each kind, its options and how it is read.
 
 
 YES_NO = (Option("", "yes", "yes"), Option("", "no", "no"))
-SIDES = "The picture shows two images side by side: the first on the left, the second on the right."
-"""Said before a comparison of two images in one picture; ours."""
-FACTORS = ("task", "prompt", "question", "order", "draw")
-"""Factors of the design that each question states under their own names, null where it has none."""
-_PROMPT_COLUMNS = (*FACTORS, "form")
-
-
-class PromptBuilder:
-    """Asks the questions of trials; `sampling` says how replies are drawn of tasks that differ from the study's.
-
-    Their factors are those of the design, and for simulators `scenario`, which of two people is `asked_about`, and a
-    form's `form_fields`.
-    """
-
-    def __init__(
-        self,
-        options: Options,
-        sampling: Mapping[str, Sampling],
-        forms: Sequence[Form],
-        attributes: Sequence[FormField],
-    ) -> None:
-        self._composite = options["images"] == COMPOSITE
-        self._prompts = str(options["prompts"])
-        self._sampling = dict(sampling)
-        self._forms = forms
-        self._fields = json.dumps({a.title: a.categories.names for a in attributes})
-        self._choices = {question.name: question for question in tables.choice_questions(self._prompts)}
-        self._comparisons = {question.name: question for question in tables.comparisons(self._prompts)}
-        self._question = lru_cache(maxsize=65_536)(self._make_question)
-
-    def questions(self, frame: pl.DataFrame) -> list[Question]:
-        """The question of each row of a trial frame; equal ones are one object."""
-        have = [c for c in _PROMPT_COLUMNS if c in frame.columns]
-        form_key = pl.when(pl.col("task").cast(pl.String) == "text-form").then(pl.col("form").cast(pl.String))
-        rows = frame.select(form_key.alias(c) if c == "form" else pl.col(c).cast(pl.String) for c in have).iter_rows()
-        return [self._question(tuple(zip(have, row, strict=True))) for row in rows]
-
-    def _make_question(self, levels: tuple[tuple[str, str | None], ...]) -> Question:
-        facts = dict(levels)
-        task, name = facts["task"] or "", facts.get("question") or ""
-        factors: dict[str, str | None] = {name: facts.get(name) for name in FACTORS}
-        if task == "mcq":
-            question = self._choices[name]
-            return self._to_question(question.prompt, question.lettered_options, factors | {"scenario": name})
-        if task == "yesno":
-            comparison = self._comparisons[name]
-            text, about = (comparison.swapped, "2") if facts["order"] == SWAPPED else (comparison.plain, "1")
-            prompt = comparison.form.format(question=text)
-            prompt = f"{SIDES} {prompt}" if self._composite else prompt
-            return self._to_question(prompt, YES_NO, factors | {"scenario": name, "asked_about": about})
-        if task == "description":
-            draw = int(facts["draw"] or 0)
-            return self._to_question(tables.prompt(task, self._prompts), (), factors | {"scenario": task}, draw)
-        count = len(self._forms[0].order)
-        prompt = tables.prompt("form", self._prompts, count)
-        if task == "text-form":  # written out (section 4.2); how the two are put together is ours
-            prompt = f"{prompt}\n\n{text_form(self._forms[int(facts['form'] or 0)])}"
-        return self._to_question(prompt, (), factors | {"scenario": "form", "form_fields": self._fields})
-
-    def _to_question(
-        self, prompt: str, options: tuple[Option, ...], factors: Mapping[str, str | None], draw: int = 0
-    ) -> Question:
-        return Question(prompt, options, None, factors, (), self._sampling.get(str(factors["task"])), draw)
-
-
 CHOICES = tuple(f"weight_{number}" for number in range(1, 7))
 """Columns of the weights of a question's choices, in the order of its options."""
 _COLUMNS = {
@@ -152,66 +90,35 @@ _COLUMNS = {
     **dict.fromkeys(CHOICES, pl.Float64()),
     **dict.fromkeys(("description", "fields"), pl.String()),
 }
-_PLACE = "row"
 
 
-def answer(
-    frame: pl.DataFrame, attributes: Sequence[FormField], judge: Judge | None = None, *, released: bool = False
-) -> pl.DataFrame:
-    """Read replies: the rows of a trial frame, with the columns that the module names in place of text and probs."""
-    labels = {a.name: (a.title, *a.keys) for a in attributes}
-    forms = partial(parse_forms, labels=labels, categories={a.name: a.categories for a in attributes}, judge=judge)
-    readers: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-        "mcq": _choices,
-        "yesno": _comparisons,
-        "description": partial(_descriptions, released=released),
-        "form": forms,
-    }
-    task = frame["task"].cast(pl.String).replace("text-form", "form")
-    placed = frame.with_row_index(_PLACE)
-    tables = [
-        _complete(parse(rows.drop(_PLACE)).with_columns(rows[_PLACE]))
-        for name, parse in readers.items()
-        if (rows := placed.filter(task == name)).height
-    ]
-    answers = pl.concat(tables) if tables else _complete(placed.select(_PLACE))
-    joined = placed.drop("text", "probs").join(answers, on=_PLACE, how="left", maintain_order="left")
-    return joined.drop(_PLACE)
+class TaskReply(WrittenReply):
+    """Replies to a task: how they are read, to columns of answers, and the options if there are any."""
+
+    scores: tuple[Score, ...] = ()
+
+    def __init__(self, reader: Callable[[pl.DataFrame], pl.DataFrame], choices: tuple[Option, ...] = ()) -> None:
+        self.read, self._choices = reader, choices
+
+    def options(self, ordering: str) -> tuple[Option, ...]:
+        """The options, in their only order."""
+        return self._choices
 
 
-def _complete(rows: pl.DataFrame) -> pl.DataFrame:
-    """All columns, those that the task doesn't have empty."""
-    empty = [pl.lit(None, dtype).alias(name) for name, dtype in _COLUMNS.items() if name not in rows.columns]
-    numbers = [pl.col(c).cast(pl.Float64) for c in ("weight", "mass", *CHOICES) if c in rows.columns]
-    return rows.with_columns(numbers).with_columns(empty).select(_PLACE, *_COLUMNS)
-
-
-def _choices(frame: pl.DataFrame) -> pl.DataFrame:
-    questions = choice_questions()
-    question = frame["question"].cast(pl.String)
-    options = {q.name: q.lettered_options for q in questions}
-    parsed = parse_column(frame.with_columns(question.alias("question")), "text", "question", options)
-    names = CHOICES[: max(len(q.levels) for q in questions)]
-    chosen = pl.DataFrame(
-        [(q.name, at, level) for q in questions for at, level in enumerate(q.levels)],
-        schema={"question": pl.String, "code": pl.Int8, "choice": pl.String}, orient="row",
+def _read_choices(frame: pl.DataFrame, question: ChoiceQuestion) -> pl.DataFrame:
+    keyed = frame.with_columns(question=pl.lit(question.name))
+    parsed = parse_column(keyed, "text", "question", {question.name: question.lettered_options})
+    choice = parsed["choice"].cast(pl.Int64).replace_strict(
+        dict(enumerate(question.levels)), default=None, return_dtype=pl.String
     )  # fmt: skip
-    coded = pl.DataFrame({"question": question, "code": parsed["choice"].cast(pl.Int8)})
-    named_choices = coded.join(chosen, on=["question", "code"], how="left", maintain_order="left")
-    size = question.replace_strict({q.name: len(q.levels) for q in questions}, return_dtype=pl.Int64)
-    categories = [pl.when(size > at).then(pl.col(column)).alias(column) for at, column in enumerate(names)]
-    valid = pl.when(pl.col("na").is_null()).then(1.0).alias("weight")
-    return exact_or_chosen(frame, parsed, names).with_columns(*categories, valid, named_choices["choice"])
+    weights = exact_or_chosen(frame, parsed, CHOICES[: len(question.levels)])
+    return weights.with_columns(choice.alias("choice"), weight=pl.when(pl.col("na").is_null()).then(1.0))
 
 
-def _comparisons(frame: pl.DataFrame) -> pl.DataFrame:
-    claims = {f"{q.name} {order}": claim(q, swapped=order == SWAPPED) for q in comparisons() for order in ORDERS}
-    question_key = pl.concat_str(pl.col("question", "order").cast(pl.String), separator=" ")
-    parsed = yes_no.parse_column(
-        frame.with_columns(question_key.alias("asked")), "text", question="asked", claims=claims
-    )
-    choices = parsed.select(choice=pl.col("choice").replace_strict([0, 1], ["yes", "no"], default=None))
-    return exact_or_chosen(frame, parsed, ("weight", "no")).drop("no").with_columns(choices["choice"])
+def _read_comparisons(frame: pl.DataFrame, meaning: Claim) -> pl.DataFrame:
+    parsed = yes_no.parse_column(frame, "text", claims={"": meaning})
+    choice = parsed["choice"].replace_strict([0, 1], ["yes", "no"], default=None)
+    return exact_or_chosen(frame, parsed, ("weight", "no")).drop("no").with_columns(choice.alias("choice"))
 
 
 def claim(question: PairQuestion, *, swapped: bool) -> Claim:
@@ -226,7 +133,7 @@ def claim(question: PairQuestion, *, swapped: bool) -> Claim:
     return Claim(second, first, less, more) if swapped else Claim(first, second, more, less)
 
 
-def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
+def _read_descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
     texts = free_text.parse_column(frame, "text")
     if released:
         is_parted = pl.Series([not text or bool(split_texts(text)) for text in texts["text"]], dtype=pl.Boolean)
@@ -236,3 +143,103 @@ def _descriptions(frame: pl.DataFrame, *, released: bool) -> pl.DataFrame:
         )
     valid = pl.col("na").is_null()
     return texts.select("na", weight=pl.when(valid).then(1.0), mass=valid.cast(pl.Float64), description="text")
+
+
+# Questions: each with its prompt, its kind of reply, and how this is drawn.
+
+
+SIDES = "The picture shows two images side by side: the first on the left, the second on the right."
+"""Said before a comparison of two images in one picture; ours."""
+_ASK, _ROW = "(ask)", "(row)"
+
+
+def sampling(options: Options, task: str) -> Sampling:
+    """Sampling of a task's replies: greedy, of descriptions at temperature one (section 3)."""
+    name = "description_temperature" if task == "description" else "temperature"
+    return Sampling(temperature(options, name), 1.0, whole(options, "max_tokens", 0) or LIMITS[task])
+
+
+def asks(
+    options: Options, forms: Sequence[Form], fields: Sequence[FormField], judge: Judge | None = None
+) -> dict[str, Ask]:
+    """The questions of each task, by their prompt and, of comparisons, their order; `judge`: of texts in forms."""
+    wording = str(options["prompts"])
+    printed = {question.name: question for question in choice_questions()}  # the released ones are read like these
+    out = {}
+    for question in choice_questions(wording):
+        reader = partial(_read_choices, question=printed[question.name])
+        out[f"mcq {question.name}"] = Ask((question.prompt,), TaskReply(reader, question.lettered_options))
+    for pair in comparisons(wording):
+        for order, text in zip(ORDERS, (pair.plain, pair.swapped), strict=True):
+            prompt = pair.form.format(question=text)
+            prompt = f"{SIDES} {prompt}" if options["images"] == COMPOSITE else prompt
+            meaning = claim(pair, swapped=order == SWAPPED)
+            out[f"yesno {pair.name} {order}"] = Ask(
+                (prompt,), TaskReply(partial(_read_comparisons, meaning=meaning), YES_NO)
+            )
+    description = TaskReply(partial(_read_descriptions, released=wording == "released"))
+    out["description"] = Ask((tables.prompt("description", wording),), description, draws=count_draws(options))
+    labels, categories = {a.name: (a.title, *a.keys) for a in fields}, {a.name: a.categories for a in fields}
+    completion = TaskReply(partial(parse_forms, labels=labels, categories=categories, judge=judge))
+    form = tables.prompt("form", wording, len(fields))
+    if forms:  # written out (section 4.2); how the two are put together is ours
+        texts = {"form": {str(number): text_form(draft) for number, draft in enumerate(forms)}}
+        out |= {"form": Ask((form,), completion), "text-form": Ask((f"{form}\n\n{{form}}",), completion, texts)}
+    usual = sampling(options, "mcq")
+    samplings = {name: sampling(options, name.split()[0]) for name in out}
+    return {
+        name: replace(ask, sampling=None if samplings[name] == usual else samplings[name]) for name, ask in out.items()
+    }
+
+
+def ask_questions(frame: pl.DataFrame, questions: Mapping[str, Questions]) -> list[Question]:
+    """The question of each row of a trial frame; equal ones are one object."""
+    out: dict[int, Question] = {}
+    for name, rows in _by_ask(frame).items():
+        out |= zip(rows[_ROW].to_list(), questions[name](rows), strict=True)
+    return [out[row] for row in range(frame.height)]
+
+
+def word_questions(by_prompt: Mapping[str, Ask], fields: Sequence[FormField]) -> dict[str, Questions]:
+    """Questions of trials, by their `asks`.
+
+    Their factors are those of the design, null where it has none, and for simulators `scenario`, which of two people is
+    `asked_about`, and a form's `form_fields`.
+    """
+    options = json.dumps({field.title: field.categories.names for field in fields})
+    out = {}
+    for name, ask in by_prompt.items():
+        task, *about = name.split()
+        question, order = (*about, None, None)[:2]
+        facts = {"task": task, "prompt": " ".join([task, *about[:1]]), "question": question, "order": order}
+        facts["scenario"] = question or task.removeprefix("text-")
+        if ask.replies == 1:
+            facts["draw"] = "0" if task == "description" else None
+        if order:
+            facts["asked_about"] = "2" if order == SWAPPED else "1"
+        if facts["scenario"] == "form":
+            facts["form_fields"] = options
+        out[name] = Questions(ask, (), facts)
+    return out
+
+
+def answer(frame: pl.DataFrame, by_prompt: Mapping[str, Ask]) -> pl.DataFrame:
+    """Read replies: the rows of a trial frame, with the columns that the module names in place of text and probs."""
+    answers = [
+        pl.concat([rows.drop("text", "probs", _ASK, ORDERING), by_prompt[name].reply.read(rows)], how="horizontal")
+        for name, rows in _by_ask(frame).items()
+    ] or [frame.drop("text", "probs").with_row_index(_ROW)]
+    rows = pl.concat(answers, how="diagonal_relaxed").sort(_ROW).drop(_ROW)
+    empty = [pl.lit(None, dtype).alias(name) for name, dtype in _COLUMNS.items() if name not in rows.columns]
+    return rows.with_columns(empty).with_columns(pl.col(name).cast(dtype) for name, dtype in _COLUMNS.items()).select(
+        *(name for name in frame.columns if name not in ("text", "probs")), *_COLUMNS
+    )  # fmt: skip
+
+
+def _by_ask(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Rows of a trial frame by what they ask."""
+    about = [pl.col(name).cast(pl.String) for name in ("prompt", "order") if name in frame.columns]
+    keyed = frame.with_columns(
+        pl.concat_str(about, separator=" ", ignore_nulls=True).alias(_ASK), pl.lit("1").alias(ORDERING)
+    ).with_row_index(_ROW)
+    return {str(name): rows for (name,), rows in keyed.partition_by(_ASK, as_dict=True, maintain_order=True).items()}

@@ -177,12 +177,12 @@ def _select_images(frame: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 def _groups(frame: pl.DataFrame, options: Options) -> tuple[str, ...]:
     """Factors to compare: those named, else those of `GROUPS` that the pictures have."""
-    named, factors = names(options, "group"), [name for name in frame.columns if name not in _COLUMNS]
-    for name in named:
+    wished, factors = names(options, "group"), [name for name in frame.columns if name not in _COLUMNS]
+    for name in wished:
         if name not in factors:
             raise UnknownNameError("factor of the pictures", name, factors)
     groups = [name for name in GROUPS if name in frame.columns and frame[name].null_count() < frame.height]
-    return tuple(dict.fromkeys((*named, *(name for name in groups if name == SPECIES or not named))))
+    return tuple(dict.fromkeys((*wished, *(name for name in groups if name == SPECIES or not wished))))
 
 
 def _without_empty(frame: pl.DataFrame) -> pl.DataFrame:
@@ -200,12 +200,7 @@ SOURCES = (
         "folder", lambda options: Listing(read_photographs(Path(str(options["folder"])))), files(Kind.PHOTOGRAPHS)
     ),
     PictureSource("manifest", lambda options: Listing(own_manifest(options, COLUMNS)), files()),
-    PictureSource(
-        "",
-        lambda _: Listing(workers.worker_manifest()),
-        lambda _, __: workers.worker_source(),
-        _NOT_DRAWN,
-    ),
+    PictureSource("", lambda _: Listing(workers.worker_manifest()), lambda _, __: workers.worker_source(), _NOT_DRAWN),
 )
 """The authors' photographs of people, the user's own pictures, or drawn workers."""
 
@@ -232,7 +227,7 @@ def layout(
             elif task == "yesno" and compared:
                 units.append(_pair_units(kind, frame, groups, options, compared))
             elif task == "description" and kind == PEOPLE:
-                draws = Factor("draw", tuple(map(str, range(_count_draws(options)))))
+                draws = Factor("draw", tuple(map(str, range(count_draws(options)))))
                 units.append(_image_units(task, kind, frame, groups, (_prompts((task,)), draws)))
     for task in ("form", "text-form"):
         if task in tasks:
@@ -244,7 +239,7 @@ def layout(
     return UnitLayout(tuple(units))
 
 
-def _count_draws(options: Options) -> int:
+def count_draws(options: Options) -> int:
     """Requests for descriptions of one image; the released prompt asks for several at once."""
     wanted = whole(options, "descriptions", 1, 1000)
     return -(-wanted // AT_ONCE) if options["prompts"] == "released" else wanted

@@ -5,7 +5,6 @@ is a bias or a reasonable inference is for people to say: three raters each, on 
 bias.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -87,27 +86,23 @@ def items(pairs: pl.DataFrame) -> pl.DataFrame:
     return rows.select(names, *PAIR, pl.Series("statement", statements, pl.String)).sort("item")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """People's ratings of the pairs."""
+def join_ratings(
+    graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = RATERS
+) -> tuple[pl.DataFrame, Estimates]:
+    """Join ratings, as `read_ratings` returns them, to the pairs that they are about.
 
-    pairs: pl.DataFrame
-    """The pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did; no
-    interval with one rater), and `flagged`: whether the mean is 3 or more; null with fewer raters than asked for. The
-    interval of the divergence, where the graph has one, is `low_kl` and `high_kl`."""
-    agreement: Estimates
-    """Krippendorff's alpha, ordinal, over the pairs, with its interval; `n` ratings of `clusters` items."""
-
-
-def join_ratings(graph: pl.DataFrame, ratings: pl.DataFrame, seed: int, raters: int = RATERS) -> Judged:
-    """Join ratings, as `read_ratings` returns them, to the pairs that they are about."""
+    Returns the pairs as given, with `item`, `raters` (how many rated it), `mean`, `low`, `high` (null where nobody did;
+    no interval with one rater), and `flagged`: whether the mean is 3 or more; null with fewer raters than asked for.
+    The interval of the divergence, where the graph has one, is `low_kl` and `high_kl`. And Krippendorff's alpha,
+    ordinal, over the pairs, with its interval; `n` ratings of `clusters` items.
+    """
     rows = items(graph)
     items_rated, agreement = rate_items(rows["item"], ratings, seed, raters=raters)
     judgments = pl.concat([rows.select("item", *PAIR), items_rated.drop("item")], how="horizontal")
     joined = graph.rename({"low": "low_kl", "high": "high_kl"}, strict=False).with_columns(
         pl.col(name).cast(pl.String) for name in PAIR
     )
-    return Judged(joined.join(judgments, on=list(PAIR), how="left", maintain_order="left"), agreement)
+    return joined.join(judgments, on=list(PAIR), how="left", maintain_order="left"), agreement
 
 
 def statements(estimates: pl.DataFrame) -> pl.DataFrame:
@@ -149,11 +144,12 @@ def judged_by(graph: pl.DataFrame, ratings: pl.DataFrame) -> Rated:
     if ratings_kept.height == 0:
         raise DataError(f"No rating counts. {' '.join(counts.notes)}")
     about = items_asked.join(ratings_kept.select("item").unique(), on="item", how="semi", maintain_order="left")
-    judgments = join_ratings(graph.join(about, on=list(PAIR), how="semi", maintain_order="left"), ratings_kept, SEED)
-    pairs = judgments.pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
+    of_pairs = graph.join(about, on=list(PAIR), how="semi", maintain_order="left")
+    pairs, agreement = join_ratings(of_pairs, ratings_kept, SEED)
+    pairs = pairs.join(about.select("item", "statement"), on="item", how="left", maintain_order="left")
     pairs = pairs.rename({"value": "kl"}).sort("mean", "kl", descending=True, maintain_order=True)
     people = ratings_kept["rater"].n_unique()
-    return Rated(ratings, pairs, judgments.agreement, people, counts.uniform, counts.notes)
+    return Rated(ratings, pairs, agreement, people, counts.uniform, counts.notes)
 
 
 def compare_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame, folder: Path) -> Beside:
@@ -182,9 +178,8 @@ def with_ratings(estimates: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame
     task; `n` is the number of raters) and `rater_agreement` (Krippendorff's alpha, ordinal).
     """
     pairs = _shifts(estimates).drop_nulls("value").select(*_WHO, *_NAMES).unique(maintain_order=True)
-    judgments = join_ratings(_pairs(estimates).rename(_NAMES), ratings, SEED)
-    alpha = judgments.agreement
-    rated = judgments.pairs.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
+    judgments, alpha = join_ratings(_pairs(estimates).rename(_NAMES), ratings, SEED)
+    rated = judgments.filter(pl.col("mean").is_not_null()).rename({new: old for old, new in _NAMES.items()})
     constants = {"study": estimates["study"][0], "level": LEVEL, "source": _SOURCE} if estimates.height else {}
     fixed = [pl.lit(value).alias(name) for name, value in constants.items()]
     rows = pairs.join(rated, on=list(_NAMES), maintain_order="left").with_columns(

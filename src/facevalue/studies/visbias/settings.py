@@ -29,13 +29,7 @@ FORMS = ("task=form", "task=text-form")
 _QUESTIONS = tuple(question.name for question in choice_questions())
 SETTINGS = (
     Setting("task", f"Only these tasks ({','.join(TASKS)}).", [], levels=TASKS),
-    Setting(
-        "question",
-        f"Only these questions ({','.join(_QUESTIONS)}).",
-        [],
-        needs=QUESTIONS,
-        levels=_QUESTIONS,
-    ),
+    Setting("question", f"Only these questions ({','.join(_QUESTIONS)}).", [], needs=QUESTIONS, levels=_QUESTIONS),
     Setting(
         "prompts",
         "Questions as the paper prints them (ours where it prints none), or as the authors' released code asks them.",

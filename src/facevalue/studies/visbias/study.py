@@ -11,15 +11,16 @@ import polars as pl
 
 from facevalue.annotations.group_lists import theirs
 from facevalue.answers.free_text import row_per_text
+from facevalue.answers.sorting import Judge
 from facevalue.design import Design
 from facevalue.measures.cells import Grouped, MissingBy
-from facevalue.protocol.settings import Options, names, seeds, temperature, whole
+from facevalue.protocol.settings import Options, names, seeds, whole
 from facevalue.protocol.study import About, Draws, Estimated, Planned, Reading, Study, Watched
 from facevalue.statistics.precision import Precision, UnitSpread
 from facevalue.stimuli.forms import Form, cyclic_forms
 from facevalue.studies.visbias import parsing
 from facevalue.studies.visbias.measures import LABELS, MEASURES
-from facevalue.studies.visbias.parsing import PromptBuilder, attributes
+from facevalue.studies.visbias.parsing import attributes
 from facevalue.studies.visbias.pictures import (
     FACTORS,
     PEOPLE,
@@ -31,9 +32,9 @@ from facevalue.studies.visbias.pictures import (
     source_of,
     spelled_out,
 )
-from facevalue.studies.visbias.settings import CITATION, LIMITS, NAME, TITLE, questions_asked, tasks_asked
+from facevalue.studies.visbias.settings import CITATION, NAME, TITLE, questions_asked, tasks_asked
 from facevalue.studies.visbias.tables import ORDERED, choice_questions, genders, occupations, races
-from facevalue.types import OptionValue, Sampling
+from facevalue.types import OptionValue
 
 EVENLY = (
     "a choice that every second answer names, where the sample tells least; a pilot of your own model says how even "
@@ -165,11 +166,8 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         choices = tuple((a.title, a.categories.names) for a in fields)
         forms = cyclic_forms(choices, whole(options, "forms", 1, 1000), whole(options, "form_seed", 0))
     placed = layout(pictures.kinds, pictures.groups, _filled_fields(forms), options)
-    usual = sampling(options, "mcq")
-    samplings = {task: s for task in _TASKS if (s := sampling(options, task)) != usual}
-    builder = PromptBuilder(options, samplings, forms, fields)
+    asks = parsing.asks(options, forms, fields)
     released = options["prompts"] == "released"
-    answer = partial(parsing.answer, attributes=fields, released=released)
     images = pictures.frame["image"].to_list()
 
     def analyse(answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
@@ -177,7 +175,7 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         from facevalue.measures.group_shares import people_on_images  # noqa: PLC0415
         from facevalue.studies.visbias.analysis import Asked, estimates_of  # noqa: PLC0415
 
-        words, max_tokens = str(options["stereotype_words"]), sampling(options, "description").max_tokens
+        words, max_tokens = str(options["stereotype_words"]), parsing.sampling(options, "description").max_tokens
         if released:
             answers = {model: map(row_per_text, chunks) for model, chunks in answers.items()}
         setting = Asked(pictures.groups, tuple(images), fields, words, people_on_images(pictures.frame), max_tokens)
@@ -193,11 +191,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
         options=options,
         manifest=pictures.frame,
         design=placed.design,
-        draws=Draws(seeds=seeds(options), sampling=usual),
+        draws=Draws(seeds=seeds(options), sampling=parsing.sampling(options, "mcq")),
         source=source_of(options, pictures, forms),
-        ask=builder.questions,
+        ask=partial(parsing.ask_questions, questions=parsing.word_questions(asks, fields)),
         sample=placed.sample,
-        answer=answer,
+        answer=partial(parsing.answer, by_prompt=asks),
         analyse=analyse,
         estimates=Estimated(measures=MEASURES, labels=LABELS, lead=LEAD),
         planned=Planned(
@@ -211,13 +209,11 @@ def build(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = No
     )
     if not forms:
         return plain
-    return replace(plain, reading=Reading(judged=lambda judge: replace(plain, answer=partial(answer, judge=judge))))
 
+    def read_with(judge: Judge) -> Study:
+        return replace(plain, answer=partial(parsing.answer, by_prompt=parsing.asks(options, forms, fields, judge)))
 
-def sampling(options: Options, task: str) -> Sampling:
-    """Sampling of a task's replies: greedy, of descriptions at temperature one (section 3)."""
-    name = "description_temperature" if task == "description" else "temperature"
-    return Sampling(temperature(options, name), 1.0, whole(options, "max_tokens", 0) or LIMITS[task])
+    return replace(plain, reading=Reading(judged=read_with))
 
 
 def _filled_fields(forms: tuple[Form, ...]) -> list[str]:
