@@ -92,7 +92,7 @@ class Conditions:
         return frame.with_columns(trials, self._blocks.gather(self._origin[at])).drop(FACTOR)
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:
-        """From a trial frame to its questions, the condition among their factors; equal ones are the same object."""
+        """From a trial frame to its questions, the condition among their factors; one for each of the plain study's."""
         condition = self.conditions_of_trials(frame)
         plain = self._word_questions(self.plain(frame), condition)
         return [self._question(c, q) for c, q in zip(condition.tolist(), plain, strict=True)]

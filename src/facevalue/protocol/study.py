@@ -337,7 +337,8 @@ class Study:
     planned:
         What plans say of it.
     ask:
-        From a trial frame to its questions, one per row; equal questions are the same object.
+        From a trial frame to its questions, one per row. What is worked out of one object is worked out once: questions
+        that come again and again are best the same object.
     draws:
         How replies are drawn.
     asked_together:
