@@ -108,11 +108,14 @@ class Language:
         Phrases of replies that decline.
     negations:
         Words that deny an option close to them.
+    hedges:
+        Phrases of replies that leave open which option they mean.
     """
 
     joint: str = "or"
     refusals: tuple[str, ...] = ()
     negations: tuple[str, ...] = ()
+    hedges: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,31 @@ def test_a_denied_option_is_none_and_a_cut_reply_neither(read: Reader, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("text", "table", "replies", "label"),
+    [
+        (
+            BY_ITEM.replace("{options}?", ""),
+            "[answer.languages.German]",
+            ("Vielleicht nett.", "Beide, eher nett."),
+            "language",
+        ),
+        (YES_NO, "[answer.languages.fr]", ("Peut-être : oui.", "Les deux, oui."), "tongue"),
+    ],
+)
+def test_a_reply_that_hedges_in_the_language_asked_is_no_answer(
+    text: str, table: str, replies: tuple[str, str], label: str, read: Reader, tmp_path: Path
+) -> None:
+    known = text.replace(table, f'{table}\nhedges = ["vielleicht", "beide", "peut-être", "les deux"]')
+    for number, reply in enumerate(replies):
+        found = [
+            rates(asked(read(study), tmp_path / f"{number} {place}", {"": reply})[1], "na_rate", label)
+            for place, study in enumerate((known, text))
+        ]
+        assert set(found[0].values()) == {1.0}
+        assert min(found[1].values()) == 0.0  # type: ignore[type-var] # of words that no table names
+
+
+@pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ('language = "wording"', 'language = "wordin"', "Unknown factor of languages 'wordin'"),
@@ -153,6 +178,7 @@ def test_a_denied_option_is_none_and_a_cut_reply_neither(read: Reader, tmp_path:
         ("{bad_de}", "{bad_d}", "Unknown slot of the options 'bad_d'"),
         ('or = "还是"', 'oder = "还是"', "Unknown key 'oder'"),
         ('"抱歉"', '"…"', "'…' has no letter"),
+        ('or = "还是"', 'or = "还是"\nhedges = ["?"]', r"'\?' has no letter: replies that hedge"),
         ("{bad_de}", "{good_de}", "have one wording, 'freundlich'"),
         ("[titles]", "[variant.other]\noptions = {good = 'kind'}\n[titles]", "has options in several languages"),
     ],

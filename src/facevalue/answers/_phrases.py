@@ -104,6 +104,19 @@ def declines(text: str, language: Language | None) -> bool:
     return REFUSAL.search(text) is not None or (bool(phrases) and _any_phrase(phrases).search(text) is not None)
 
 
+def hedges(text: str, language: Language | None) -> bool:
+    """Return whether a reply in plain form hedges, in English or in the phrases of another language.
+
+    Examples
+    --------
+    >>> german = Language(hedges=("vielleicht", "alle beide"))
+    >>> hedges("vielleicht (a)", german), hedges("alle beide.", german), hedges("vielleicht (a)", None)
+    (True, True, False)
+    """
+    phrases = language.hedges if language else ()
+    return HEDGE.search(text) is not None or (bool(phrases) and _any_phrase(phrases).search(text) is not None)
+
+
 @lru_cache(maxsize=256)
 def _any_phrase(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """Match any of these phrases."""

@@ -21,11 +21,11 @@ from typing import NamedTuple, Self
 from facevalue.answers._phrases import (
     BOTH,
     DANGLING,
-    HEDGE,
     LIMIT,
     NEITHER,
     declines,
     denies,
+    hedges,
     negates,
     plain_text,
     unify_spelling,
@@ -483,7 +483,7 @@ def _judge(plain: str, finder: Finder, cut: bool) -> Parsed:
     mentions = [m for m in map(Mention.from_token, range(len(tokens)), tokens) if m is not None]
     if NEITHER.search(marked):
         return Parsed(None, NA.NEITHER)
-    if HEDGE.search(marked):
+    if hedges(marked, finder.language):
         return Parsed(None, NA.HEDGED)
     if BOTH.search(marked):
         return Parsed(None, NA.BOTH)

@@ -93,16 +93,17 @@ def _add_languages(table: TomlTable, reply: Options) -> Options:
     tables, languages = table.table("languages"), {}
     for name in tables:
         words = tables.table(name)
-        words.check_keys("or", "not", "refusals", *(() if reply.parser == "rating" else ("options",)))
+        words.check_keys("or", "not", "refusals", "hedges", *(() if reply.parser == "rating" else ("options",)))
         texts = words.texts("options") if "options" in words else {}
         for option in texts:
             with words.place_errors("options"):
                 if option not in reply.texts:
                     raise UnknownNameError("option", option, reply.texts)
-        refusals = words.names("refusals", ())
-        if empty := next((text for text in refusals if not any(map(str.isalnum, text))), ""):
-            raise words.error(f"{empty!r} has no letter: replies that decline are found by such words.", "refusals")
-        language = Language(words.text("or", "or"), refusals, words.names("not", ()))
+        phrases = {key: words.names(key, ()) for key in ("refusals", "hedges")}
+        for (key, texts_of), verb in zip(phrases.items(), ("decline", "hedge"), strict=True):
+            if empty := next((text for text in texts_of if not any(map(str.isalnum, text))), ""):
+                raise words.error(f"{empty!r} has no letter: replies that {verb} are found by such words.", key)
+        language = Language(words.text("or", "or"), phrases["refusals"], words.names("not", ()), phrases["hedges"])
         languages[name] = replace(reply, texts={**reply.texts, **texts}, language=language)
     return replace(reply, by_language=table.text("language"), languages=languages)
 
