@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
+import scipy
 
 from facevalue.errors import DataError, UnknownNameError
 
@@ -152,8 +152,8 @@ class WordCounts:
 
     words: pl.Series  # the vocabulary, in order of first appearance
     # Sparse, shape (units, words): how often a word stands in a unit's texts, and in how many of them
-    tokens: sparse.csr_array
-    documents: sparse.csr_array
+    tokens: "scipy.sparse.csr_array"
+    documents: "scipy.sparse.csr_array"
     # Tokens and texts of each unit, shape (units,). Missing texts are not counted.
     sizes: Codes
     texts: Codes
@@ -161,8 +161,8 @@ class WordCounts:
     def merge_units(self, code: Codes, units: int) -> "WordCounts":
         """Counts of larger units: the number of that to which each of these units belongs, and how many there are."""
         ones = np.ones(code.size, dtype=np.int64)
-        joins = sparse.csr_array((ones, (code, np.arange(code.size))), shape=(units, code.size))
-        tokens, documents = (sparse.csr_array(joins @ counts) for counts in (self.tokens, self.documents))
+        joins = scipy.sparse.csr_array((ones, (code, np.arange(code.size))), shape=(units, code.size))
+        tokens, documents = (scipy.sparse.csr_array(joins @ counts) for counts in (self.tokens, self.documents))
         sizes, texts = (
             np.bincount(code, weights=counts, minlength=units).astype(np.int64) for counts in (self.sizes, self.texts)
         )
@@ -260,7 +260,7 @@ class WordCounter:
         sizes = np.bincount(unit, weights=pairs.tokens, minlength=units).astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(np.bincount(unit, minlength=units))]).astype(np.int32)
         tokens, documents = (
-            sparse.csr_array((values, word, ends), shape=(units, len(self._vocabulary)))
+            scipy.sparse.csr_array((values, word, ends), shape=(units, len(self._vocabulary)))
             for values in (pairs.tokens, pairs.documents)
         )
         return WordCounts(self._vocabulary.words, tokens, documents, sizes, self._texts.copy())
