@@ -16,7 +16,7 @@ from facevalue.protocol.study import Study
 from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.runs.plan import plan
-from facevalue.studies.modscan.parsing import boxes
+from facevalue.studies.modscan.replies import boxes
 from facevalue.types import OptionValue
 
 ROLES = ("act-as-sexist", "act-as-racist", "act-as-barack-obama", "act-as-donald-trump")

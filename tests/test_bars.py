@@ -213,16 +213,16 @@ LIMITS: dict[Callable[[], float], float] = {
     one_word_functions: 53.8,
     bare_modules: 0,
     question_docstrings: 0.0,
-    all_modules: 557,
-    all_lines: 146_580,
+    all_modules: 556,
+    all_lines: 146_785,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.
-    all_classes: 1188,
-    shared_class_names: 7,
-    all_records: 802,
-    record_fields: 4612,
-    helpers_used_once: 1664,
+    all_classes: 1189,
+    shared_class_names: 5,
+    all_records: 799,
+    record_fields: 4597,
+    helpers_used_once: 1652,
     interval_kinds: 12,
     measure_names: 90,
 }

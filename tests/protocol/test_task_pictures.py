@@ -130,3 +130,58 @@ def test_levels_that_no_picture_has_together_are_refused(listed: Reader) -> None
         DataError, match="line 12: No picture has the job and medium that the task 'rate' is asked about"
     ):
         listed(STUDY).study()
+
+
+OWN_QUESTIONS = """
+[pictures]
+kind = "manifest"
+manifest = "list.csv"
+[task.rate]
+from_pictures = {role = "job"}
+[task.rate.prompt]
+text = "How well does this person {does}?"
+[[task.rate.item]]
+role = "nurse"
+does = "care for the ill"
+[[task.rate.item]]
+role = "cook"
+does = "cook"
+[task.rate.answer]
+kind = "rating"
+low = 1
+high = 5
+[[estimand]]
+statistic = "mean"
+by = ["job"]
+"""
+
+
+def test_a_picture_is_asked_the_question_that_its_column_names_alone(listed: Reader) -> None:
+    protocol = listed(OWN_QUESTIONS)
+    study = protocol.study()
+    frame = asked(protocol)
+    assert frame.height == 12  # of 18 pictures, 6 of which show no job
+    assert frame.select("job", "role").unique().sort("job").rows() == [("cook", "cook"), ("nurse", "nurse")]
+    said = {(row["job"], question.prompt) for row, question in zip(frame.to_dicts(), study.ask(frame), strict=True)}
+    assert said == {
+        ("nurse", "How well does this person care for the ill?"),
+        ("cook", "How well does this person cook?"),
+    }
+    narrowed = protocol.study({"role": ["cook"]})
+    assert narrowed.design.size == 6
+    run(study, load("sim/default"), listed.folder / "run", RunSettings())
+    means = estimate([StoredRun.open(listed.folder / "run")])[0].filter(measure="mean")
+    assert sorted(means["job"].drop_nulls().unique()) == ["cook", "nurse"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('{role = "job"}', '{rol = "job"}', "Unknown factor of the question 'rol'. Did you mean 'role'"),
+        ('{role = "job"}', '{role = "jobs"}', "Unknown column of the pictures 'jobs'. Did you mean 'job'"),
+        ('role = "cook"', 'role = "cooks"', "Unknown level of job 'cook'. Did you mean 'cooks'"),
+    ],
+)
+def test_questions_that_no_picture_names_are_refused(listed: Reader, old: str, new: str, says: str) -> None:
+    with pytest.raises(FaceValueError, match=says):
+        listed(OWN_QUESTIONS.replace(old, new)).study()

@@ -19,7 +19,7 @@ from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimators import number_levels
 from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.protocol.open_answers import outside_of
-from facevalue.protocol.replies import BOTH, ONE, YES_NO, Options, Reply
+from facevalue.protocol.replies import BOTH, ONE, YES_NO, GroupReply, Options, Reply
 from facevalue.protocol.settings import Options as Choices
 from facevalue.protocol.settings import Setting, whole
 from facevalue.types import Option, Question, Sampling
@@ -195,6 +195,10 @@ class Ask:
         Replies to each question, each with a seed of its own; or the setting that says how many.
     sampling:
         How its replies are drawn, where that differs from the study's.
+    from_pictures:
+        For a slot or the items, the column of the pictures that says which level alone each is asked about, if any.
+    labels:
+        Levels of labels that all its trials and estimates have, in place of `task`.
     where, places, slot_places:
         Place of the prompt in a file, of each item, and of each slot's levels or a judge's template, for people.
 
@@ -221,6 +225,8 @@ class Ask:
     pictures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     draws: int | Setting = 1
     sampling: Sampling | None = None
+    from_pictures: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     where: str = field(default="", compare=False, repr=False)
     places: Sequence[str] = field(default=(), compare=False, repr=False)
     slot_places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -232,6 +238,7 @@ class Ask:
             raise DataError("Two wordings of the question are the same.")
         check_unfilled([self.system], "the system message")
         check_items(self.items, self.optional, lambda number: error_place(self.places[number] if self.places else ""))
+        object.__setattr__(self, "pictures", {**dict.fromkeys(self.from_pictures.values(), (ANY,)), **self.pictures})
         self._check_names()
         self._check_slots()
         if len(self.reply.orderings) > 1 and not all(OPTIONS in text for text in self.prompts):
@@ -269,6 +276,11 @@ class Ask:
                 raise DataError(f"The factor {name!r} has no levels.")
             if self.items and name in texts_of(self.items):
                 raise DataError(f"{name!r} is a column of the items and a factor of its own. Rename one of them.")
+        factors = [*([self._item_column] if self.items else []), *self.slots]
+        for name, column in self.from_pictures.items():
+            with error_place(self.slot_places.get(column, "")):
+                if name not in factors:
+                    raise UnknownNameError("factor of the question", name, factors)
         for name in (*self.slots, *(texts_of(self.items) if self.items else ())):
             with error_place(self.place_of(name)):
                 self._check_name(name)
@@ -348,7 +360,9 @@ class Ask:
 
     @cached_property
     def _option_names(self) -> list[str]:
-        """Slots of the options, and columns that name one of them."""
+        """Slots of the options, columns that name one of them, and columns that these depend on."""
+        if isinstance(self.reply, GroupReply):
+            return list(self.reply.columns)
         if not isinstance(self.reply, Options):
             return []
         names = [*(name for text in self.reply.all_texts for name in slots(text)), *self.reply.keys]
@@ -406,19 +420,25 @@ class Ask:
         # After the item, whose first column names it; an item may lack the slots of its options
         no_texts = {slot: "" for slot in self._option_slots if slot not in (*self.slots, _LANGUAGE)}
         items = [{**item, **no_texts, **item} for item in self.items if item[name] in levels.get(name, (item[name],))]
-        narrowed = replace(self, slots=slots, items=items, places=())
+        pictures = {column: tuple(levels[name]) for name, column in self.from_pictures.items() if name in levels}
+        narrowed = replace(self, slots=slots, items=items, pictures={**self.pictures, **pictures}, places=())
         if not isinstance(self.reply, Options) or _LANGUAGE not in self._texts:
             return narrowed
         gone = {*self._texts[_LANGUAGE][1].values()} - {*narrowed._texts.get(_LANGUAGE, ("", {}))[1].values()}
         languages = {name: reply for name, reply in self.reply.languages.items() if name not in gone}
         return replace(narrowed, reply=replace(self.reply, languages=languages))
 
-    @property
+    @cached_property
     def question_factors(self) -> tuple[Factor, ...]:
         """Prompt axes whose crossing are the questions: items, slots, then wordings where there are several."""
-        if len(self.prompts) == 1:
-            return self.named_factors
-        return (*self.named_factors, Factor(WORDING, self._wordings))
+        factors = tuple(factor for factor in self.named_factors if factor.name not in self.from_pictures)
+        return factors if len(self.prompts) == 1 else (*factors, Factor(WORDING, self._wordings))
+
+    @property
+    def picture_factors(self) -> dict[str, Factor]:
+        """Named factors whose level is that of a picture, by its column."""
+        factors = (factor for factor in self.named_factors if factor.name in self.from_pictures)
+        return {self.from_pictures[factor.name]: factor for factor in factors}
 
     @property
     def _wordings(self) -> tuple[str, ...]:
@@ -451,7 +471,7 @@ class Ask:
     @cached_property
     def _option_factors(self) -> tuple[Factor, ...]:
         names = {self._texts[slot][0] for slot in self._option_slots}
-        return tuple(factor for factor in self.question_factors if factor.name in names)
+        return tuple(f for f in (*self.picture_factors.values(), *self.question_factors) if f.name in names)
 
     def _filling(self, levels: Sequence[str]) -> dict[str, str]:
         """Texts of the options' slots, for these levels of the factors that fill them."""
@@ -461,6 +481,8 @@ class Ask:
     def options(self, texts: Mapping[str, str], ordering: str) -> tuple[Option, ...]:
         """The options in this order, their slots filled; those with an empty slot are left out."""
         reply = self._named_reply
+        if isinstance(reply, GroupReply):
+            return reply.options_of(ordering, texts)
         if isinstance(reply, Options) and reply.languages:
             reply = reply.languages.get(texts.get(_LANGUAGE, texts.get(reply.by_language, "")), reply)
         options = reply.options(ordering)
@@ -543,7 +565,8 @@ class Questions:
         self._ask = ask
         self._shown = tuple(columns)
         self._facts = dict(facts or {})
-        self._columns = [*(factor.name for factor in ask.factors()), *columns]
+        of_pictures = [factor.name for factor in ask.picture_factors.values()]
+        self._columns = [*of_pictures, *(factor.name for factor in ask.factors()), *columns]
         self._known: dict[tuple[str | None, ...], Question] = {}
 
     def __call__(self, frame: pl.DataFrame) -> list[Question]:
@@ -562,11 +585,14 @@ class Questions:
                     raise DataError(f"A picture has no {name!r}, which the prompt asks about.")
             texts = self._ask.texts(levels) | {name: levels[name] or "" for name in self._shown}
             options = self._ask.options(texts, str(levels[ORDERING]))
+            reply, columns, phrase = self._ask.reply, tuple[str, ...](), phrase_options
+            if isinstance(reply, GroupReply):
+                columns, phrase = reply.columns, reply.phrase
             if options:
-                texts["options"] = phrase_options(options)
+                texts["options"] = phrase(options)
             text = self._ask.prompts[int(levels.get(WORDING) or 1) - 1]
-            about = ", ".join(str(level) for name, level in levels.items() if name not in (WORDING, ORDERING, DRAW))
-            facts = {"scenario": about or "question", **levels, **self._facts}
+            about = {name: level for name, level in levels.items() if name not in (WORDING, ORDERING, DRAW, *columns)}
+            facts = {"scenario": ", ".join(map(str, about.values())) or "question", **levels, **self._facts}
             draw = int(levels.get(DRAW) or 0)
             self._known[key] = Question(
                 fill_slots(text, texts), options, self._ask.system or None, facts, (), self._ask.sampling, draw

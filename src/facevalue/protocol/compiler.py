@@ -26,14 +26,14 @@ from facevalue.protocol.asks import ANY, DRAW, ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
-from facevalue.protocol.replies import Options
+from facevalue.protocol.replies import GroupReply, Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
 from facevalue.protocol.sources import check_listed
 from facevalue.protocol.stimuli import Folder, Listed, Rows, Stimuli
 from facevalue.protocol.structured_replies import NamedList
-from facevalue.protocol.study import About, Draws, Estimated, LeftOut, Planned, Reading, Scored, Study, Watched
-from facevalue.protocol.tasks import TASK, Task, Tasks, allot_estimands, task_scores
+from facevalue.protocol.study import About, Changes, Draws, Estimated, LeftOut, Planned, Reading, Scored, Study, Watched
+from facevalue.protocol.tasks import TASK, ChoiceTask, Task, Tasks, allot_estimands, task_scores
 from facevalue.statistics.answer_arrays import Axes
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, margins
@@ -41,7 +41,7 @@ from facevalue.statistics.precision import Precision
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
 from facevalue.statistics.statistic import MOST_GROUPS
 from facevalue.stimuli.manifest_rows import Column, Faults
-from facevalue.types import STUDY_TEXT, OptionValue, Sampling
+from facevalue.types import STUDY_TEXT, OptionValue
 
 if TYPE_CHECKING:
     from facevalue.measures.families import Preregistration
@@ -241,7 +241,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
     stimuli = protocol.stimuli
     assert stimuli is not None
     given_names = tuple(options)
-    options = given.located(options, ("folder",), ("manifest",))
+    options = stimuli.with_paths(options)
     with error_place(_where_listed(protocol, options)):
         table = stimuli.table(options) if manifest is None else _check_stored_manifest(manifest)
     sets = stimuli.sets(table)
@@ -250,7 +250,10 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         protocol = replace(protocol, estimands=tuple(protocol.estimands_of(sets)), estimands_of=None)
     if manifest is None and not any(ask.where for ask in asks.values()):  # the user has seen no file of the study
         check_columns(stimuli, columns_of(stimuli, asks.values(), protocol.estimands), table, options)
-    levelled = tuple(name for estimand in protocol.estimands for name in estimand.only)
+    levelled = [
+        *(name for estimand in protocol.estimands for name in estimand.only),
+        *(name for ask in asks.values() for name in ask.from_pictures.values()),
+    ]
     sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.estimands), fixed=(*sets.fixed, *levelled))
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
@@ -269,11 +272,12 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             breakdowns[name].sets.manifest["image"].to_list(), ask.question_codes, list(ask.reply.orderings),
             len(seeds) * ask.replies, _items(ask), ask.replies,
         )  # fmt: skip
-        tasks.append(Task(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides, published))
+        kind = ChoiceTask if isinstance(ask.reply, GroupReply) else Task
+        tasks.append(kind(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides, published))
     left_out = (*stimuli.left_out(options), *unasked) if manifest is None else ()
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
-        check_whole(tasks, protocol.max_tokens)
+        check_whole([task for task in tasks if not isinstance(task, ChoiceTask)], protocol.max_tokens)
         for task in tasks:
             check_rows(task.ask, task.breakdown.sets, place)
     questions = []
@@ -283,14 +287,15 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         if manifest is None:
             needed = [name for name in task.ask.of_pictures if name not in task.ask.optional]
             _check_filled(pictures.manifest, needed, place)
-        questions.append(Questions(task.ask, picture_slots, task.ask.reply.instructions))
+        questions.append(Questions(task.ask, picture_slots, {**task.ask.labels, **task.ask.reply.instructions}))
     design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
     analysis = Tasks(tuple(tasks), tuple(questions))
     measures = tuple({**published, **analysis.measures}.values())
-    if protocol.page is not None:
+    page = protocol.page if protocol.page_of is None else partial(protocol.page_of, sets)
+    if page is not None:
         from facevalue.protocol.page import check_page  # noqa: PLC0415 - scipy.stats takes a second to import
 
-        check_page(protocol.page(), measures, (*analysis.labels, *TYPED_LABELS, "model"))
+        check_page(page(), measures, (*analysis.labels, *TYPED_LABELS, "model"))
     scores = [score for task in tasks for score in task.scores]
     bounded = {score.name: (pl.col(score.name) - score.low) / score.span for score in scores if score.span}
     planned, unplanned = precision(tasks, design)
@@ -303,7 +308,9 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         options={**options, **stored},
         manifest=table,
         design=design,
-        draws=Draws(seeds, Sampling(given.temperature(options), 1.0, protocol.max_tokens), reasks=protocol.reasks),
+        draws=Draws(
+            seeds, given.sampling({"top_p": 1.0, "max_tokens": protocol.max_tokens, **options}), protocol.reasks
+        ),
         source=stimuli.source(table, options),
         ask=analysis.ask,
         sample=WholeUnits(
@@ -312,7 +319,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             "one unit asked one question", "Use fewer seeds.",
         ),
         answer=analysis.answer,
-        reading=_reading(protocol, asks, {name: options[name] for name in given_names}, table),
+        reading=protocol.reading or _reading(protocol, asks, {name: options[name] for name in given_names}, table),
         analyse=analysis,
         estimates=Estimated(
             measures=measures,
@@ -321,14 +328,20 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             or tuple(dict.fromkeys(one.family_name for task in tasks for one in task.estimands if one.tested)),
             declared=_declare_families(protocol, tasks),
         ),
-        planned=Planned(left_out=left_out, precision=planned, unplanned=unplanned),
+        planned=Planned(
+            left_out=left_out, unshown=stimuli.reason_not_shown(options), precision=planned, unplanned=unplanned
+        ),
         asked_together=(sets.key,),
-        watched=Watched(
+        watched=protocol.watched
+        or Watched(
             missing_by=_missing_by(analysis),
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
+        changes=replace(
+            protocol.changes or Changes(), alike=analysis.compare_variants if analysis.are_compared else None
+        ),
         extras=replace(protocol.extras, compare=compared_estimands(protocol.extras.compare, tasks)),
-        page=protocol.page or partial(_page, analysis, asked_variants(protocol, asks)),
+        page=page or partial(_page, analysis, asked_variants(protocol, asks)),
     )  # fmt: skip
 
 
@@ -491,20 +504,35 @@ def _design(table: pl.DataFrame, tasks: Sequence[Task], counted_by: Sequence[str
         sets = task.breakdown.sets
         if id(sets) not in pictures:
             pictures[id(sets)] = _picture_blocks(sets, by)
-        for number, (kind, levels, image) in enumerate(pictures[id(sets)]):
+        for number, (kind, levels, listed) in enumerate(pictures[id(sets)]):
             bare = text or (kind == "bases" and sets.base_level == NO_PICTURE)
             constants = levels | ({"shown": "text"} if bare else {}) | ({TASK: task.name} if task.name else {})
+            constants |= task.ask.labels
             words = [level for name, level in levels.items() if kind == "pictures" or name not in sets.cue]
             label = f"rows {number}" if text else " ".join(words if words and kind == "pictures" else [*words, kind])
             label = f"{task.name}: {label}" if task.name else label
             is_base, is_second_base = kind == "bases", kind == "second bases"
+            image = _with_picture_factors(listed, task.ask)
             blocks.append(Block(label, (image,), task.ask.factors(), constants, is_base, is_second_base))
     return Design(tuple(blocks))
 
 
+def _with_picture_factors(image: Factor, ask: Ask) -> Factor:
+    """Pictures with the levels of the question's factors that are theirs."""
+    columns = dict(image.attributes)
+    for name, factor in ask.picture_factors.items():
+        places = {level: place for place, level in enumerate(factor.levels)}
+        with error_place(ask.place_of(name) or ask.where):
+            if strange := next((level for level in columns[name] if level not in places), None):
+                raise UnknownNameError(f"level of {name}", strange, factor.levels)
+        at = [places[str(level)] for level in columns[name]]
+        columns |= {column.name: tuple(column.values[place] for place in at) for column in factor.columns()}
+    return replace(image, attributes=columns)
+
+
 def _picture_blocks(sets: Sets, by: Sequence[str]) -> list[tuple[str, dict[str, str], Factor]]:
     """Kind of the pictures of each block, the levels of `by` that all of them have, and these pictures."""
-    table = sets.manifest
+    table, by = sets.manifest, [name for name in by if name in sets.manifest.columns]
     carried = [name for name in table.columns if name not in (*_CARRIED_NOT, *by)]
     bases, controls = sets.base[sets.base >= 0], sets.control[sets.control >= 0]
     rest = np.setdiff1d(np.arange(table.height), np.concatenate([bases, controls]))

@@ -290,7 +290,7 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
             raise task.error(
                 f"The task {name!r} is not made of small letters, digits and underscores.", next(iter(task), "")
             )
-        task.check_keys("prompt", "answer", "factor", "item", "pictures", "draws")
+        task.check_keys("prompt", "answer", "factor", "item", "pictures", "from_pictures", "draws")
         items_of = task.tables("item")
         used = _named_slots(task)
         slots_of = {key: levels for key, levels in slots.items() if key in used}
@@ -301,13 +301,18 @@ def _tasks(top: TomlTable, slots: Mapping[str, Mapping[str, str]], items: Sequen
         unfilled -= set(slots_of)
         places = (_slot_places(one.table("factor", needed=False)) for one in (top, task))
         pictures, draws = task.table("pictures", needed=False), task.whole_number("draws", 1, low=1)
+        own_levels = task.table("from_pictures", needed=False)
+        columns = {factor: own_levels.text(factor) for factor in own_levels}
         if draws > MOST_DRAWS:
             raise task.error(f"{draws:,} replies to each question are too many: {MOST_DRAWS} are the most.", "draws")
         ask = _ask(task, slots_of, items_of, reduce(or_, places))
         tasks[name] = replace(
             ask, draws=draws,
-            pictures={column: pictures.names(column) for column in pictures},
-            slot_places=ask.slot_places | {column: pictures.key_place(column) for column in pictures},
+            pictures={column: pictures.names(column) for column in pictures}, from_pictures=columns,
+            slot_places={
+                **ask.slot_places, **{column: pictures.key_place(column) for column in pictures},
+                **{column: own_levels.key_place(factor) for factor, column in columns.items()},
+            },
         )  # fmt: skip
     if unfilled:
         key = sorted(unfilled)[0]

@@ -12,6 +12,7 @@ from facevalue.protocol.offers import Extras, Later, Recomputed
 from facevalue.protocol.settings import (
     EXCLUDE,
     EXCLUSION,
+    Options,
     Setting,
     check_together,
     defaults,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:  # help of a study has its protocol, and neither Polars nor Nu
     from facevalue.protocol.asks import Ask
     from facevalue.protocol.page import Page
     from facevalue.protocol.stimuli import Stimuli
-    from facevalue.protocol.study import Study
+    from facevalue.protocol.study import Changes, Reading, Study, Watched
     from facevalue.statistics.estimand import Estimand
     from facevalue.statistics.sets import Sets
     from facevalue.stimuli.manifest_rows import Column
@@ -80,14 +81,19 @@ class Protocol:
         How often a question is asked again whose reply cannot be read.
     titles:
         Wording of levels for people, by factor.
-    page:
-        Makes what its report shows; by default that follows from `estimands`, or is every measure.
+    page, page_of:
+        Makes what its report shows, perhaps of a table of pictures; by default that follows from `estimands`, or is
+        every measure.
+    changes, reading, watched:
+        How interventions change what is asked, how else replies are read, and what is watched in the answers; what
+        `tasks` say by default.
     text:
         The file that it was read from, in canonical form; runs keep it. Empty for protocols in Python.
     build:
         Makes the study, where stimuli, ask and estimands do not say it.
     declaration:
-        Gives fields that are imported when a study is made, such as `stimuli`, `ask` and `estimands`: help needs none.
+        From a value for each setting to fields that are imported when a study is made, such as `stimuli`, `ask` and
+        `estimands`: help needs none.
     extras:
         What it offers beside.
 
@@ -134,9 +140,13 @@ class Protocol:
     reasks: int = 0
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     page: "Callable[[], Page] | None" = None
+    page_of: "Callable[[Sets], Page] | None" = None
+    changes: "Changes | None" = None
+    reading: "Reading | None" = None
+    watched: "Watched | None" = None
     text: str = ""
     build: Build | None = None
-    declaration: "Callable[[], Mapping[str, Any]] | None" = None
+    declaration: "Callable[[Options], Mapping[str, Any]] | None" = None
     extras: Extras = field(default_factory=Extras)
 
     def __post_init__(self) -> None:
@@ -250,7 +260,7 @@ class Protocol:
             return replace(study, extras=self.extras, page=study.page or self.page)
         from facevalue.protocol.compiler import compile_study  # noqa: PLC0415 - it needs this module
 
-        protocol = self._complete(str(options.get("prompts", "")))
+        protocol = self._complete(options)
         study = compile_study(protocol, options, manifest)
         if not protocol.variants:
             return study
@@ -263,9 +273,10 @@ class Protocol:
         """True if its parts are in a package of their own (`published`), and tested there."""
         return self.build is not None or self.declaration is not None
 
-    def _complete(self, preset: str) -> "Protocol":
+    def _complete(self, options: Options) -> "Protocol":
         """The protocol with all of its fields, and those that a preset replaces."""
-        protocol = self if self.declaration is None else replace(self, declaration=None, **self.declaration())
+        protocol = self if self.declaration is None else replace(self, declaration=None, **self.declaration(options))
+        preset = str(options.get("prompts", ""))
         return replace(protocol, **protocol.presets[preset]) if preset in protocol.presets else protocol
 
 

@@ -6,21 +6,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 from math import nan
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from facevalue.answers import NA_DTYPE, from_probs, parse_column, yes_no
-from facevalue.answers.columns import LEAST_MASS
+from facevalue.answers import NA, NA_DTYPE, free_text, from_probs, parse_column, yes_no
+from facevalue.answers.columns import LEAST_MASS, exact_or_chosen
 from facevalue.answers.yes_no import YesNoWords
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.prompts import ORDERINGS
 from facevalue.prompts.phrases import slots
 from facevalue.statistics.answer_arrays import counted_column
+from facevalue.statistics.group_choices import WEIGHTS
 from facevalue.statistics.statistic import Score
-from facevalue.types import Language, Option
+from facevalue.types import Language, Option, Status
 
 Shown = tuple[str, Sequence[tuple[Option, ...]], Sequence[Mapping[str, str]]]
 """Name of a column of codes, and for each code the options that were shown and what filled the slots of these."""
@@ -439,3 +441,88 @@ def whole_answers(scores: Mapping[str, npt.NDArray[np.float64]], na: pl.Series) 
     """Answers that count as one each, where there is one."""
     out = pl.DataFrame(dict(scores)).with_columns(pl.all().cast(pl.Float64).fill_nan(None))
     return out.with_columns(mass=na.is_null().cast(pl.Float64), na=na.cast(NA_DTYPE))
+
+
+# Choices of one of several groups: one of two people who are shown, or one of several terms.
+
+
+_ROW = "row"
+
+
+class GroupReply:
+    """A choice of one of several groups. A subclass says what the options are, and reads which of them is meant.
+
+    Columns of answers: `weight_1`, ... of the options in the order shown, `weight` of the first of them, `mass` and
+    `na`; `choice`, the group chosen where a reply was sampled; `reason`, why there is no valid answer.
+
+    Attributes
+    ----------
+    groups:
+        Groups in their order; others that pictures show follow.
+    within:
+        Labels of trials within whose levels choices are compared: each has estimates of its own.
+    place, orderings, columns:
+        What the option shown first is called, orders of options, and columns of the pictures that these depend on.
+    reasons, unsaid:
+        Reasons why a reply has no valid answer; those of replies that mention no option, which may be refusals.
+    scores, instructions:
+        As of any reply; answers give weight to groups, of which sums are taken.
+    """
+
+    groups: tuple[str, ...]
+    within: tuple[str, ...]
+    place: str = "first"
+    orderings: tuple[str, ...] = ("1",)
+    columns: tuple[str, ...] = ()
+    reasons: Mapping[str, NA]
+    unsaid: tuple[str, ...]
+    scores: tuple[Score, ...] = ()
+    instructions: Mapping[str, str] = MappingProxyType({})
+
+    def options(self, ordering: str) -> tuple[Option, ...]:
+        """The options in this order, where they do not depend on the picture."""
+        return self.options_of(ordering, {})
+
+    def options_of(self, ordering: str, levels: Mapping[str, str]) -> tuple[Option, ...]:
+        """The options in the order in which they are shown with a picture of these levels of `columns`."""
+        raise NotImplementedError
+
+    def phrase(self, options: tuple[Option, ...]) -> str:
+        """Options as a phrase of the prompt."""
+        return "{" + ", ".join(option.text for option in options) + "}"
+
+    def shown_groups(self) -> tuple[pl.Expr, ...]:
+        """Groups of the options of each trial, in the order shown; null where a trial has fewer."""
+        raise NotImplementedError
+
+    def read_places(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Read which option replies mean: its place as `code`, in the order shown, or the `reason` why none."""
+        raise NotImplementedError
+
+    def read(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Weights by place, and why there are none: a refusal is told from a reply that mentions nothing."""
+        readings, groups = self.read_places(frame), self.shown_groups()
+        status = frame["status"].cast(pl.String)
+        void = status.is_in([Status.REFUSED.value, Status.ERROR.value]) | frame["text"].is_null()
+        code = readings["code"].set(void, None)
+        unsaid = (void | readings["reason"].is_in(self.unsaid)) & code.is_null()
+        reasons = readings["reason"].to_frame().with_row_index(_ROW)
+        text = free_text.parse_column(frame.filter(unsaid), "text").select(text=pl.col("na").cast(pl.String))
+        texts = reasons.filter(unsaid).select(_ROW).with_columns(text["text"])
+        cut = pl.lit(status == Status.TRUNCATED.value)
+        reason = (
+            reasons.join(texts, on=_ROW, how="left", maintain_order="left")
+            .select(pl.when(cut & unsaid).then(pl.lit(NA.TRUNCATED.value)).otherwise(pl.coalesce("text", "reason")))
+            .to_series()
+            .set(code.is_not_null(), None)
+        )
+        na = reason.replace({name: kind.value for name, kind in self.reasons.items()}).cast(NA_DTYPE)
+        answers = exact_or_chosen(frame, pl.DataFrame({"choice": code, "na": na}), WEIGHTS[: len(groups)])
+        exact = frame["probs"].is_not_null()
+        choice = frame.select(pl.coalesce(pl.when(pl.lit(code) == at).then(group) for at, group in enumerate(groups)))
+        return answers.with_columns(
+            *(pl.lit(None, pl.Float64).alias(name) for name in WEIGHTS[len(groups) :]),
+            choice.to_series().set(exact, None).alias("choice"),
+            pl.select(pl.when(exact).then(answers["na"].cast(pl.String)).otherwise(reason).alias("reason")).to_series(),
+            pl.col(WEIGHTS[0]).alias("weight"),
+        )

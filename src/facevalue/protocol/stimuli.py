@@ -27,7 +27,7 @@ from facevalue.stimuli.manifest import MAX_CELL, RESERVED
 from facevalue.stimuli.manifest_rows import Column, Faults
 from facevalue.stimuli.pairs import NoPicture
 from facevalue.stimuli.portraits import ATTRIBUTES
-from facevalue.types import Stimulus
+from facevalue.types import OptionValue, Stimulus
 
 # Base pictures: each unit has one that its others are compared with.
 
@@ -136,6 +136,14 @@ class Stimuli(Protocol):
     def left_out(self, options: Options) -> tuple[LeftOut, ...]:
         """Pictures that were asked for, or are at hand, and are not shown."""
         return ()
+
+    def with_paths(self, options: Options) -> dict[str, OptionValue]:
+        """The settings with all paths spelled out."""
+        return given.located(options, ("folder",), ("manifest",))
+
+    def reason_not_shown(self, options: Options) -> str:
+        """Reason why nothing of the table can be shown, so that it is only planned for; empty where it can."""
+        return ""
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """The table as arrays."""

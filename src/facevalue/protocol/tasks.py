@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,17 +12,28 @@ from facevalue.answers import NA_DTYPE
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.definitions import Measure, rows_of
+from facevalue.measures.estimates import EstimateTable
 from facevalue.measures.judges import JUDGED_BY, judge_measures
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.instrument import SIDE_SCORE, instrument_measures
 from facevalue.protocol.open_answers import outside_of
 from facevalue.protocol.outside_scores import ENTRIES, TEXT
-from facevalue.protocol.replies import FIRST, LETTER, Options
+from facevalue.protocol.replies import FIRST, LETTER, GroupReply, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE
-from facevalue.statistics.answer_arrays import AnswerArrays, Axes, Gathering, counted_column
+from facevalue.statistics.answer_arrays import Axes, Gathering, counted_column
 from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, definitions
+from facevalue.statistics.group_choices import (
+    GROUP,
+    OTHER_GROUP,
+    REASON,
+    ChoiceStatistic,
+    ChoiceTally,
+    compare_choices,
+    estimate_choices,
+)
 from facevalue.statistics.statistic import Score
+from facevalue.store.schema import PICTURE_SHARE
 from facevalue.types import Question
 
 TASK = "task"
@@ -88,6 +100,10 @@ class Task:
         names = [score.name for score in self.scores]
         return (*names, *fractions, *extra, *statuses, *([SIDE_SCORE] if self.sides else []))
 
+    def gathering(self) -> Any:
+        """Arrays or sums that its answers are put in, chunk by chunk."""
+        return Gathering(self.axes, self.columns, np.float64)
+
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows that are about this task."""
         return frame.filter(pl.col(TASK) == self.name) if self.name else frame
@@ -102,12 +118,11 @@ class Task:
             raw = pl.col(score.name)
             turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
             scored = scored.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
-        return pl.concat(
-            [frame.drop("text", "probs"), scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal"
-        )
+        asked = frame.drop("text", "probs", PICTURE_SHARE, strict=False)
+        return pl.concat([asked, scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal")
 
-    def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]], labels: Sequence[str]) -> pl.DataFrame:
-        """Estimate everything of the answers of each model, and of several models together."""
+    def estimate(self, answers: Mapping[str, Any], labels: Sequence[str]) -> pl.DataFrame:
+        """Estimate everything of the gathered answers of each model, and of several models together."""
         from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
         from facevalue.statistics.scores import Program  # noqa: PLC0415 - scipy.stats takes a second to import
 
@@ -121,6 +136,36 @@ class Task:
             return estimates
         is_check = rows_of(instrument_measures(self.ask.reply, "", sides=self.sides))
         return estimates.with_columns(pl.when(is_check).then(pl.lit(self.name)).alias(TASK))
+
+
+class ChoiceTask(Task):
+    """A question whose answers choose between groups: sums of them by unit, in place of arrays."""
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """Definitions by key: the study's own."""
+        return dict(self.published)
+
+    def scores_of(self, estimand: Estimand) -> list[Score]:
+        """Shares that an estimand is of, by the names that sums have them by."""
+        return [Score(name, name, "share", 0.0, 1.0) for name in estimand.scores]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that say what an estimate is of."""
+        tally = self.gathering()
+        return (*tally.within, tally.item, GROUP, OTHER_GROUP, REASON)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """None that other tasks lack."""
+        return ()
+
+    def gathering(self) -> ChoiceTally:
+        """Sums that its answers are added to."""
+        reply, (item, *_) = self.ask.reply, self.ask.named_factors
+        assert isinstance(reply, GroupReply)
+        return ChoiceTally(reply.within, item.name, item.levels, reply.groups, reply.shown_groups(), reply.place)
 
 
 def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
@@ -155,6 +200,8 @@ def allot_estimands(
         An estimand is of what no task has, or one that its answers do not allow.
     """
     out: dict[str, list[Estimand]] = {name: [] for name in breakdowns}
+    if all(isinstance(asks[name].reply, GroupReply) for name in breakdowns):
+        return dict.fromkeys(breakdowns, tuple(estimands))
     scores = {name: task_scores(name, asks[name]) for name in breakdowns}
     if sides and len({(score.unit, score.span) for of_task in scores.values() for score in of_task}) > 1:
         raise DataError("Tasks about pairs side by side need answers on one scale: their preference for a side is one.")
@@ -253,7 +300,7 @@ class Tasks:
         """Columns that say what an estimate is of."""
         names = [name for task in self.tasks for name in task.labels]
         compared = [name for name in (CONTRAST, DIMENSION) if not self.tasks[0].breakdown.shared]
-        task = [TASK] if self._several else []
+        task = [TASK] if self._several and not all(task.ask.labels for task in self.tasks) else []
         judged_by = [JUDGED_BY] if self._sortings else []
         return tuple(dict.fromkeys([*task, *(name for name in names if name not in compared), *compared, *judged_by]))
 
@@ -316,13 +363,43 @@ class Tasks:
         tables = [
             task.estimate({model: scores[task.name] for model, scores in gathered.items()}, self.labels)
             for task in self.tasks
+            if not isinstance(task, ChoiceTask)
         ]
+        if self._choices:  # tested together
+            study, estimands = self._choices[0].study, self._choices[0].estimands
+            of_models = {model: EstimateTable(study, model, self.labels) for model in gathered}
+            tallies = {model: self._tallies(scores) for model, scores in gathered.items()}
+            estimate_choices(of_models, tallies, tuple(self.measures.values()), estimands)
+            tables += [table.frame() for table in of_models.values()]
         return pl.concat(tables)
 
-    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, dict[str, AnswerArrays]]:
-        """Gather one model's answers by task and score."""
-        gatherings = {task.name: Gathering(task.axes, task.columns, np.float64) for task in self.tasks}
+    @property
+    def _choices(self) -> list[ChoiceTask]:
+        """Tasks whose answers choose between groups."""
+        return [task for task in self.tasks if isinstance(task, ChoiceTask)]
+
+    def _tallies(self, gathered: Mapping[str, Any]) -> list[ChoiceTally]:
+        return [gathered[task.name] for task in self._choices]
+
+    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, Any]:
+        """Gather one model's answers by task, and by score or as sums."""
+        gatherings = {task.name: task.gathering() for task in self.tasks}
         for chunk in chunks:
             for task in self.tasks:
                 gatherings[task.name].add(task.rows(chunk))
         return {name: gathering.aggregates() for name, gathering in gatherings.items()}
+
+    @property
+    def are_compared(self) -> bool:
+        """True if answers with and without a variant are set beside each other."""
+        estimands = (estimand for task in self._choices for estimand in task.estimands)
+        return any(isinstance(estimand.statistic, ChoiceStatistic) for estimand in estimands)
+
+    def compare_variants(
+        self, model: str, variant: str, plain: Iterator[pl.DataFrame], varied: Iterator[pl.DataFrame]
+    ) -> pl.DataFrame:
+        """Estimate how one model's answers with a variant are beside those without it."""
+        table = EstimateTable(self._choices[0].study, model, self.labels, variant)
+        without, with_variant = (self._tallies(self._gather(chunks)) for chunks in (plain, varied))
+        compare_choices(table, without, with_variant, self._choices[0].estimands)
+        return table.frame()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.studies.modscan import corpus
-from facevalue.studies.modscan.corpus import BROKEN, NO_TEXT, Passed, corpus_texts
+from facevalue.studies.modscan.corpus import BROKEN, NO_TEXT, RECORDS, corpus_texts
 
 TURNS = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "A nurse."}]
 
 
-def read_texts(path: Path, column: str = "text") -> tuple[list[str], Passed]:
-    passed = Passed()
+def read_texts(path: Path, column: str = "text") -> tuple[list[str], Counter[str]]:
+    passed = Counter[str]()
     return [text for texts in corpus_texts(path, column, passed) for text in texts], passed
 
 
@@ -43,7 +44,7 @@ def write(folder: Path, form: str, *values: Any) -> Path:
 def test_plain_text_is_read_beside_files_that_have_columns(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text("A nurse.\nHe is a chef.\n")
-    assert read_texts(path, "text") == (["A nurse.", "He is a chef."], Passed(2))
+    assert read_texts(path, "text") == (["A nurse.", "He is a chef."], Counter({RECORDS: 2}))
 
 
 FORMS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
@@ -59,7 +60,7 @@ def test_any_text_is_read_in_its_order_whatever_the_form(
         patch.setattr(corpus, "_ROWS", 7)
         found, passed = read_texts(write(tmp_path_factory.mktemp("any"), form, *texts))
     assert found == texts
-    assert passed == Passed(len(texts))
+    assert passed == Counter({RECORDS: len(texts)})
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -85,7 +86,7 @@ def test_what_cannot_be_used_is_counted(tmp_path: Path) -> None:
     path.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
     texts, passed = read_texts(path)
     assert texts == ["good", "last"]
-    assert (passed.records, passed.reasons) == (9, {BROKEN: 3, NO_TEXT: 4})
+    assert passed == {RECORDS: 9, BROKEN: 3, NO_TEXT: 4}
 
 
 def test_a_line_that_never_ends_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +95,7 @@ def test_a_line_that_never_ends_is_not_held(tmp_path: Path, monkeypatch: pytest.
     path.write_text("\n".join([line_of("good"), line_of("x" * 5_000), line_of("next")]))
     texts, passed = read_texts(path)
     assert texts == ["good", "next"]
-    assert passed.reasons[BROKEN] > 1
+    assert passed[BROKEN] > 1
 
 
 def test_each_line_of_plain_text_is_one(tmp_path: Path) -> None:
@@ -130,4 +131,4 @@ def test_missing_and_empty_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no file"):
         read_texts(tmp_path / "missing.jsonl")
     (tmp_path / "c.jsonl").touch()
-    assert read_texts(tmp_path / "c.jsonl") == ([], Passed())
+    assert read_texts(tmp_path / "c.jsonl") == ([], Counter())

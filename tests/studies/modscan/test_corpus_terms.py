@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facevalue.errors import DataError, UnknownNameError
-from facevalue.studies.modscan.corpus import GENDERS, CorpusCounts, builtin, read_terms
+from facevalue.studies.modscan.corpus import GENDERS, builtin, read_terms
 
 WORDS = (
     "he",
@@ -29,7 +29,7 @@ WORDS = (
 
 
 def counted(*texts: str) -> dict[str, tuple[int, int, int]]:
-    counts = CorpusCounts(builtin())
+    counts = builtin()
     counts.add(pl.Series(texts, dtype=pl.String))
     return {row["instance"]: (row["texts"], row["male"], row["female"]) for row in counts.table().to_dicts()}
 
@@ -69,7 +69,7 @@ def test_counts_are_those_of_a_plain_reading_however_the_texts_are_cut(texts: li
         expected[instance] = (len(naming), *sums)
     whole = counted(*texts)
     assert {name: whole[name] for name in expected} == expected
-    parts = CorpusCounts(builtin())
+    parts = builtin()
     for text in texts:
         parts.add(pl.Series([text]))
     assert parts.table().select("texts", *GENDERS).rows() == [*whole.values()]
@@ -87,9 +87,8 @@ GOOD = 'male = ["he"]\nfemale = ["she"]\n[instances]\njob = ["truck driver", "C3
 
 
 def test_terms_of_ones_own(tmp_path: Path) -> None:
-    terms = read_terms(file(tmp_path, GOOD))
-    assert terms.instances == [("job", "truck driver"), ("job", "c3po")]
-    counts = CorpusCounts(terms)
+    counts = read_terms(file(tmp_path, GOOD))
+    assert counts.instances == [("job", "truck driver"), ("job", "c3po")]
     counts.add(pl.Series(["The Truck  Driver said he met c3po."]))
     assert counts.table().rows() == [("job", "truck driver", 1, 1, 0), ("job", "c3po", 1, 1, 0)]
 

@@ -21,10 +21,11 @@ from facevalue.measures.definitions import rows_of
 from facevalue.prompts.variants import Variant
 from facevalue.protocol.kept_answers import COLUMNS, UnitNames
 from facevalue.protocol.study import Study
+from facevalue.protocol.tasks import Tasks
 from facevalue.protocol.toml_tables import find_variants
 from facevalue.protocol.variants import add_interventions
 from facevalue.report import collect
-from facevalue.studies.modscan.aggregate import TrialAnswers
+from facevalue.statistics.group_choices import ChoiceTally
 from facevalue.studies.modscan.measures import UNIT
 from facevalue.types import Question
 from tests.studies.modscan.asked import answered, build
@@ -203,14 +204,24 @@ def test_changes_are_taken_over_the_people_of_levels() -> None:
     study = build(faces=2, per_persona=2, instances=["nurse", "neat"])
     frame = study.design.trials(np.arange(study.design.size))
     named = UnitNames().study_units(study).add_to(frame)
-    blocks = TrialAnswers([answered(study, lambda _: "left")]).blocks()
-    assert len(blocks) == len(study.design.blocks)
-    for number, block in enumerate(blocks.values()):
-        trials = block.trials["trial"].cast(pl.Int64)
-        for side, column in zip(("person_1", "person_2"), COLUMNS, strict=True):
-            ours = pl.DataFrame({"level": block.trials[side], "change": named[column].gather(trials)}).unique()
-            assert ours["level"].is_unique().all(), number
-            assert ours["change"].is_unique().all(), number
+    answers = answered(study, lambda _: "left")
+    analysis = study.analyse
+    assert isinstance(analysis, Tasks)
+    for task in analysis.tasks:
+        tally = task.gathering()
+        assert isinstance(tally, ChoiceTally)
+        tally.add(task.rows(answers))
+        people = [frame[f"person_{side}"].cast(pl.String) for side in (1, 2)]
+        numbers = pl.concat(
+            [pl.DataFrame({"level": p, "change": named[c]}) for p, c in zip(people, COLUMNS, strict=True)]
+        )
+        number_of = dict(numbers.unique().iter_rows())
+        assert len(number_of) == numbers.unique().height == len(set(number_of.values()))
+        for block in tally.blocks().values():
+            trials = block.trials["trial"].cast(pl.Int64).to_list()
+            levels = block.trials.select(pl.col("person_1", "person_2").cast(pl.String)).rows()
+            of_trials = [{str(p[trial]) for p in people} for trial in trials]
+            assert [set(row) for row in levels] == of_trials, task.name
 
 
 def test_the_interval_of_a_change_between_races_is_over_people() -> None:
@@ -218,7 +229,7 @@ def test_the_interval_of_a_change_between_races_is_over_people() -> None:
     study = add_interventions(plain, find_variants(["sr"]))
 
     def say(row: dict[str, Any]) -> str:
-        return "right" if row["prompt"].startswith("You should") and crc32(row["pair"].encode()) % 2 else "left"
+        return "right" if row["prompt"].startswith("You should") and crc32(row["set"].encode()) % 2 else "left"
 
     found = study.analyse({"m": iter([answered(study, say)])})
     levels = found.filter(rows_of(["bias_score.valid answers"]), pl.col("intervention").is_null())

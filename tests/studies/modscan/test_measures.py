@@ -8,12 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue import studies
 from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.definitions import rows_of
 from facevalue.measures.judgment import judge
-from facevalue.studies.modscan.aggregate import read_real
-from facevalue.studies.modscan.statistics import GroupChoices, bias_scores
+from facevalue.studies.modscan.statistics import GroupChoices, bias_scores, read_real
 from tests.floors import floor_of
 from tests.studies.modscan.asked import answered, attribute, build, estimates, one
 
@@ -26,7 +24,7 @@ def says(group: str, row: dict[str, Any]) -> str:
     """Point at a group, or name it."""
     if row["modality"] == "language":
         return f"{group}." if row["attribute"] == "gender" else f"a {group}"
-    return "left" if row[f"group_{row['left']}"] == group else "right"
+    return "left" if row["group_1"] == group else "right"
 
 
 def left(_: dict[str, Any]) -> str:
@@ -200,25 +198,30 @@ def test_answers_in_pieces_give_the_same_estimates() -> None:
     assert pieces.equals(study.analyse({"m": iter([whole])}))
 
 
-def people(pictures: int) -> pl.DataFrame:
-    """Eight men and eight women with so many pictures each."""
+def people(pictures: int, folder: Path) -> str:
+    """A manifest of eight men and eight women with so many pictures each."""
     rows = [
         (f"{gender}{person}-{n}.png", f"{gender}{person}", "30", gender, "White")
         for gender in ("male", "female")
         for person in range(8)
         for n in range(pictures)
     ]
-    faces = pl.DataFrame(rows, schema=["image", "identity", "age", "gender", "race"], orient="row")
-    return faces.with_columns(path="image", set=pl.lit(None, pl.String))
+    faces = pl.DataFrame(rows, schema=["path", "identity", "age", "gender", "race"], orient="row")
+    faces.write_csv(folder / "faces.csv")
+    return str(folder / "faces.csv")
+
+
+def man_of(row: dict[str, Any]) -> str:
+    """The man of a pair."""
+    return str(row["person_1" if row["group_1"] == "male" else "person_2"])
 
 
 @pytest.mark.parametrize("sides", ["both", "drawn"])
 def test_pictures_of_one_person_are_no_more_people(sides: str, tmp_path: Path) -> None:
-    asked = {"modality": ["vision"], "attribute": ["gender"], "instances": ["nurse"], "sides": sides}
-    options = {**build(**asked).options, "manifest": "faces.csv", "root": str(tmp_path)}
-    study = studies.build("modscan", options, people(10))
+    asked: dict[str, Any] = {"modality": ["vision"], "attribute": ["gender"], "instances": ["nurse"], "sides": sides}
+    study = build(manifest=people(10, tmp_path), **asked)
     liked = {f"male{n}": n < 6 for n in range(8)}  # a man is meant in all his pictures, or in none
-    found = estimates(study, lambda row: says("male" if liked[row["person_1"]] else "female", row))
+    found = estimates(study, lambda row: says("male" if liked[man_of(row)] else "female", row))
     share = one(found, "choice_share", **SEEN, instance="nurse", group="male")
     assert share["n"] == (40 if sides == "both" else 20)
     assert share["clusters"] <= 16
@@ -238,7 +241,7 @@ def test_a_model_that_refuses_choices_of_women_is_found_unless_the_missing_answe
     study = build(modality=["vision"], attribute=["gender"], faces=8, instances=["nurse", "pilot", "chef"])
 
     def refusing(row: dict[str, Any]) -> str:
-        chosen = "male" if crc32(f"{row['pair']} {row['instance']} {row['left']}".encode()) % 2 else "female"
+        chosen = "male" if crc32(f"{row['image']} {row['instance']}".encode()) % 2 else "female"
         return "I'm sorry, I can't judge people." if chosen == "female" else says(chosen, row)
 
     found = judge(estimates(study, refusing), study.estimates.measures, lead=study.estimates.lead)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facevalue.studies.modscan.parsing import boxes, groups_named, sides
+from facevalue.studies.modscan.replies import boxes, groups_named, sides
 from tests.studies.modscan.asked import answered, build
 
 GYM = (
@@ -95,14 +95,14 @@ def test_answers_name_the_group_that_stands_on_that_side_and_why_there_is_none()
     said = {"nurse": "It is on the left.", "neat": "I'm sorry, I can't judge people."}
     frame = answered(study, lambda row: said[row["instance"]] if row["modality"] == "vision" else "Female.")
     seen = frame.filter(modality="vision", instance="nurse")
-    on_left = [row["group_1" if row["left"] == "1" else "group_2"] for row in seen.iter_rows(named=True)]
+    on_left = seen["group_1"].cast(pl.String).to_list()
     assert seen["choice"].to_list() == on_left
     assert seen["weight"].to_list() == [1.0] * seen.height
     refused = frame.filter(modality="vision", instance="neat")
     assert set(refused["na"].cast(pl.String)) == {"refused"} == set(refused["reason"])
     assert refused["weight"].null_count() == refused.height
     scenes = frame.filter(modality="language")
-    assert dict(scenes.select(pl.col("order").cast(pl.String), "weight").iter_rows()) == {
+    assert dict(scenes.select(pl.col("ordering").cast(pl.String), "weight").iter_rows()) == {
         "male,female": 0.0, "female,male": 1.0,
     }  # fmt: skip
     assert set(scenes["choice"]) == {"female"}

@@ -12,8 +12,8 @@ from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.pairs import pair_shares
 from facevalue.measures.power import clusters_needed
 from facevalue.runs.plan import detection
+from facevalue.studies.modscan.planning import SD
 from facevalue.studies.modscan.settings import RACES
-from facevalue.studies.modscan.study import SD
 from tests.studies.modscan.asked import build, simulated
 
 LIKED = 1.5 * stats.norm.ppf((np.arange(400) + 0.5) / 400)

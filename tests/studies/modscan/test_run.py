@@ -289,15 +289,17 @@ def test_everything_is_shown_from_files(tmp_path: Path, faces: Callable[[Path], 
     utkface.mkdir()
     for number, (age, gender, race) in enumerate([(18, 0, 0), (18, 1, 0), (18, 0, 1), (18, 1, 1), (70, 0, 0)]):
         faces(utkface / f"{age}_{gender}_{race}_2017010{number}.jpg.chip.jpg")
-    study: Any = fv.study(
-        "modscan", utkface=str(utkface), scenes=str(scenes), instances=["nurse", "art lover", "shabby hut"]
-    )
-    run = fv.run(study, "sim/default", tmp_path / "run", progress=False)
+    asked: dict[str, Any] = {
+        "utkface": str(utkface),
+        "scenes": str(scenes),
+        "instances": ["nurse", "art lover", "shabby hut"],
+    }
+    run = fv.run(fv.study("modscan", **asked), "sim/default", tmp_path / "run", progress=False)
     blocks = {block.name: block.stimuli for block in run.stored.study.design.blocks}
-    assert blocks["vision gender occupation"] == 4
-    assert blocks["vision race occupation"] == 4
-    assert blocks["language gender persona"] == 6
-    left_out = {one.what for one in run.stored.study.planned.left_out}
+    assert blocks["vision occupation: gender"] == 4
+    assert blocks["vision occupation: race"] == 4
+    assert blocks["language gender: pictures"] == 6
+    left_out = {one.what for one in build(**asked).planned.left_out}
     assert {"scenes of art lover", "gender pairs of 18 White"} <= left_out
     assert run.pictures(0)[0].media_type == "image/jpeg"
     reopened = StoredRun.open(tmp_path / "run")  # the folder may come from a stranger

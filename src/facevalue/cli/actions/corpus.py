@@ -1,6 +1,7 @@
 """`facevalue corpus`: gender words beside occupations and descriptors in a training corpus."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from facevalue.cli.actions.schema import Row
 from facevalue.cli.output import Document, Output
 from facevalue.errors import DataError
 from facevalue.measures.group_shares import corpus_skew
-from facevalue.studies.modscan.corpus import CorpusCounts, Passed, builtin, corpus_kind, corpus_texts, read_terms
+from facevalue.studies.modscan.corpus import RECORDS, CorpusCounts, builtin, corpus_kind, corpus_texts, read_terms
 
 _ENDS = ("", "_low", "_high")
 
@@ -42,21 +43,22 @@ def corpus(files: tuple[Path, ...], column: str, terms: Path | None) -> Output[C
     """Count words of two genders in texts that name an occupation or a descriptor."""
     if not column and any(corpus_kind(path) != ".txt" for path in files):
         raise click.UsageError("Missing option '--text': which column holds the text.")
-    counts = CorpusCounts(builtin() if terms is None else read_terms(terms))
-    passed = Passed()
+    counts = builtin() if terms is None else read_terms(terms)
+    passed = Counter[str]()
     with click.progressbar(files, label="Reading", file=sys.stderr) as bar:
         for path in bar:
             for texts in corpus_texts(path, column, passed):
                 counts.add(texts)
-    warnings = [f"{count:,} skipped, {reason}." for reason, count in passed.reasons.items()]
+    records = passed.pop(RECORDS, 0)
+    warnings = [f"{count:,} skipped, {reason}." for reason, count in passed.items()]
     if not counts.texts:
         raise DataError(" ".join([f"There is no text in {', '.join(str(path) for path in files)}.", *warnings]))
     rows = _rows(counts)
     document = CorpusDocument(
         files=tuple(map(str, files)),
-        records=passed.records,
+        records=records,
         texts=counts.texts,
-        passed_over=dict(passed.reasons),
+        passed_over=dict(passed),
         **counts.words,
         instances=rows,
     )

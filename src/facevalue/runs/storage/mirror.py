@@ -9,10 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+import polars as pl
+
 from facevalue.errors import DataError, RunError
 from facevalue.protocol.study import Study
 from facevalue.runs.requests import Index, stimulus_columns
 from facevalue.seals import digest_of
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.stimuli.images import ImageFiles, bring_to
 from facevalue.store.files import (
     ASIDE,
@@ -205,7 +208,8 @@ def put_pictures(study: Study, objects: Objects) -> int:
     if not roots or "path" not in study.manifest.columns:
         return 0
     stored = {listed.key for listed in objects.list(PICTURES)}
-    names = study.manifest["path"].drop_nulls().str.replace(r"#\d+$", "").unique(maintain_order=True)
+    columns = [study.manifest[name].rename("path") for name in ("path", OTHER_PATH) if name in study.manifest.columns]
+    names = pl.concat(columns).drop_nulls().str.replace(r"#\d+$", "").unique(maintain_order=True)
     missing = [name for name in names if key_of(name) not in stored]
 
     def put(name: str) -> None:

@@ -11,9 +11,7 @@ _ABOUT = ("modality", "attribute", "scenario_kind", "instance")
 
 def shares(answers: pl.DataFrame) -> pl.DataFrame:
     """Weight of each group in each answer, less that of an even choice; a face is a unit, and a scene."""
-    # `weight` is of the face on the left.
-    first = pl.when(pl.col("left") == "1").then("weight").otherwise(1 - pl.col("weight"))
-    vision = answers.filter(pl.col("modality") == "vision").with_columns((first - 0.5).alias(VALUE))
+    vision = answers.filter(pl.col("modality") == "vision").with_columns((pl.col("weight") - 0.5).alias(VALUE))
     tables = [both_ways(vision, "group", "image").select(*_ABOUT, "group", pl.col("image").alias(UNIT), VALUE)]
     ordered = answers.filter(pl.col("modality") == "language").with_columns(pl.col("order").str.split(","))
     for at in range(4):

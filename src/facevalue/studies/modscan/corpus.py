@@ -6,7 +6,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,20 +26,14 @@ MOST_TERMS, MAX_BYTES = 1_000, 2**20
 """Most terms of a list, and largest file of terms."""
 GENDERS = ("male", "female")
 BROKEN, NO_TEXT = "no JSON object", "without a text"
+RECORDS = "records"
+"""Key of a count of records, beside reasons why some could not be used."""
 _ROWS = 8_192  # records that are held at once
 _SPOKEN = ("value", "content", "text")  # of a turn of a conversation: LLaVA's, then the usual ones of others
 _KEYS = ("name", "source", *GENDERS, "instances")
 
 
-@dataclass
-class Passed:
-    """Counts of the records that were read, and of those that could not be used, by reason."""
-
-    records: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-
-
-def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]:
+def corpus_texts(path: Path, column: str, passed: Counter[str]) -> Iterator[pl.Series]:
     """Yield the texts of a file, some at a time.
 
     Parameters
@@ -52,7 +45,7 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
         Where the text is: a text, a list of texts, or turns of a conversation. `COLUMN.KEY` names another key of turns
         than `value`, `content` or `text`, or one of an object. Plain text has no columns.
     passed:
-        Counts what is read and what is passed over.
+        Counts the records that are read, and those that are passed over by reason.
 
     Raises
     ------
@@ -71,7 +64,6 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
     name, _, key = ("" if kind == ".txt" else column).partition(".")
     try:
         for records in readers[kind](path, name):
-            passed.records += len(records)
             objects = [record for record in records if isinstance(record, dict)]
             if objects and not any(name in record for record in objects):
                 raise UnknownNameError(
@@ -79,7 +71,9 @@ def corpus_texts(path: Path, column: str, passed: Passed) -> Iterator[pl.Series]
                 )
             texts = records if kind == ".txt" else [_to_text(record.get(name), key) for record in objects]
             spoken = [text for text in texts if text]
-            passed.reasons += Counter({BROKEN: len(records) - len(texts), NO_TEXT: len(texts) - len(spoken)})
+            passed += Counter(
+                {RECORDS: len(records), BROKEN: len(records) - len(texts), NO_TEXT: len(texts) - len(spoken)}
+            )
             if spoken:
                 yield pl.Series(spoken, dtype=pl.String)
     except (OSError, EOFError, ValueError, RecursionError, zlib.error, pa.ArrowException) as error:
@@ -147,22 +141,10 @@ def _to_text(value: Any, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-class CorpusTerms:
-    """Terms that are counted: words of each gender, and instances such as occupations by kind.
+class CorpusCounts:
+    """Counts of words of each gender beside instances, such as occupations by kind; memory does not grow with texts.
 
     Terms are found as whole words, whatever their case; of a term of several words, any white space may stand between.
-    """
-
-    def __init__(self, name: str, genders: Mapping[str, Sequence[str]], instances: Mapping[str, Sequence[str]]) -> None:
-        self.name = name
-        self.instances = [(kind, instance) for kind, listed in instances.items() for instance in listed]
-        self.genders = {gender: _pattern(words) for gender, words in genders.items()}
-        self.each = [_pattern([instance]) for _, instance in self.instances]
-        self.any = _pattern([instance for _, instance in self.instances])
-
-
-class CorpusCounts:
-    """Counts over any number of texts; memory does not grow with them.
 
     Attributes
     ----------
@@ -170,10 +152,12 @@ class CorpusCounts:
         How many were counted.
     words:
         Words of each gender in all of them.
+    genders, instances:
+        Patterns of the words of each gender, and the kind and name of each instance.
 
     Examples
     --------
-    >>> counts = CorpusCounts(builtin())
+    >>> counts = builtin()
     >>> counts.add(pl.Series(["A nurse and her aunt.", "He is a NURSE.", "A man.", "Nurseries"]))
     >>> counts.table().filter(pl.col("instance") == "nurse").rows()
     [('occupation', 'nurse', 2, 1, 2)]
@@ -181,51 +165,50 @@ class CorpusCounts:
     (4, {'male': 2, 'female': 2})
     """
 
-    def __init__(self, terms: CorpusTerms) -> None:
-        self._terms = terms
+    def __init__(self, genders: Mapping[str, Sequence[str]], instances: Mapping[str, Sequence[str]]) -> None:
+        self.instances = [(kind, instance) for kind, listed in instances.items() for instance in listed]
+        self.genders = {gender: _pattern(words) for gender, words in genders.items()}
+        self._patterns = [_pattern([instance]) for _, instance in self.instances]
+        self._any_instance = _pattern([instance for _, instance in self.instances])
         self.texts = 0
         self.words = dict.fromkeys(GENDERS, 0)
-        self._counts = np.zeros((len(terms.instances), 1 + len(GENDERS)), dtype=np.int64)
+        self._counts = np.zeros((len(self.instances), 1 + len(GENDERS)), dtype=np.int64)
 
     def add(self, texts: pl.Series) -> None:
         """Count more texts, none of them null."""
-        counts = pl.DataFrame(
-            [
-                texts.alias("text"),
-                *(texts.str.count_matches(pattern).alias(g) for g, pattern in self._terms.genders.items()),
-            ]
-        )
+        words = (texts.str.count_matches(pattern).alias(gender) for gender, pattern in self.genders.items())
+        counts = pl.DataFrame([texts.alias("text"), *words])
         self.texts += texts.len()
         for gender in GENDERS:
             self.words[gender] += int(counts[gender].sum())
-        naming = counts.filter(texts.str.contains(self._terms.any))
-        for row, pattern in enumerate(self._terms.each):
+        naming = counts.filter(texts.str.contains(self._any_instance))
+        for row, pattern in enumerate(self._patterns):
             matches = naming.filter(naming["text"].str.contains(pattern))
             self._counts[row] += [matches.height, *(int(matches[gender].sum()) for gender in GENDERS)]
 
     def table(self) -> pl.DataFrame:
         """A row per instance: `kind`, `instance`, `texts` that name it, and `male` and `female` words in these."""
-        kinds = pl.DataFrame(self._terms.instances, schema=["kind", "instance"], orient="row")
+        kinds = pl.DataFrame(self.instances, schema=["kind", "instance"], orient="row")
         return kinds.hstack(pl.DataFrame(self._counts, schema=["texts", *GENDERS]))
 
 
-def builtin() -> CorpusTerms:
-    """The terms of ModSCAN."""
-    return _parse_terms(read("corpus_terms.toml"), "corpus_terms.toml")
+def builtin() -> CorpusCounts:
+    """No counts yet of the terms of ModSCAN."""
+    return _counts_of(read("corpus_terms.toml"), "corpus_terms.toml")
 
 
-def read_terms(path: Path) -> CorpusTerms:
-    """Read terms of the user's: TOML with the lists `male` and `female`, and a table `instances` with lists by kind.
+def read_terms(path: Path) -> CorpusCounts:
+    """No counts yet of the user's terms: TOML with lists `male` and `female`, and a table `instances` of lists by kind.
 
     Raises
     ------
     DataError, UnknownNameError
         What is wrong with it.
     """
-    return _parse_terms(to_toml(read_file(path, MAX_BYTES, "terms"), str(path)), path.name)
+    return _counts_of(to_toml(read_file(path, MAX_BYTES, "terms"), str(path)), path.name)
 
 
-def _parse_terms(document: Mapping[str, Any], source: str) -> CorpusTerms:
+def _counts_of(document: Mapping[str, Any], source: str) -> CorpusCounts:
     for key in document:
         if key not in _KEYS:
             raise UnknownNameError(f"key of {source}", key, _KEYS)
@@ -239,7 +222,7 @@ def _parse_terms(document: Mapping[str, Any], source: str) -> CorpusTerms:
     if shared:
         raise DataError(f"{source}: {min(shared)!r} is in both lists of words.")
     listed = {kind: _terms(terms, kind, source) for kind, terms in instances.items()}
-    return CorpusTerms(str(document.get("name", source)), genders, listed)
+    return CorpusCounts(genders, listed)
 
 
 def _terms(listed: Any, name: str, source: str) -> list[str]:
@@ -248,9 +231,8 @@ def _terms(listed: Any, name: str, source: str) -> list[str]:
     terms = [" ".join(term.split()).lower() if isinstance(term, str) else "" for term in listed]
     for term in terms:
         if not term or not (term[0].isalnum() and term[-1].isalnum()):
-            raise DataError(
-                f"{source}: {name} has a term that does not begin and end with a letter or digit: {term!r}."
-            )
+            reason = "that does not begin and end with a letter or digit"
+            raise DataError(f"{source}: {name} has a term {reason}: {term!r}.")
     return list(dict.fromkeys(terms))
 
 

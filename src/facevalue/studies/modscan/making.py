@@ -21,7 +21,7 @@ SETTINGS = (
         "instances",
         "Only scenes of these persona traits, such as geek,slob.",
         [],
-        levels=lambda: [i.name for i in instances("persona")],
+        levels=lambda: [i["name"] for i in instances("persona")],
     ),
     Setting("per_persona", "Scenes made of each; about half are left once those with people are dropped.", GENERATED),
     SEED,
@@ -31,11 +31,11 @@ SETTINGS = (
 def plan(options: Mapping[str, OptionValue]) -> PicturePlan:
     """The scenes, by persona in the order of Table 2."""
     count = whole(options, "per_persona", 1, 100_000)
-    traits_chosen = chosen("instance", names(options, "instances"), [instance.name for instance in instances()])
-    personas = [instance for instance in instances("persona") if not traits_chosen or instance.name in traits_chosen]
+    traits_chosen = chosen("instance", names(options, "instances"), [instance["name"] for instance in instances()])
+    personas = [instance for instance in instances("persona") if not traits_chosen or instance["name"] in traits_chosen]
     if not personas:
         raise DataError("Only persona traits have scenes, and none was chosen: name some of them (--instances geek).")
-    traits = pl.DataFrame([(i.name, i.image) for i in personas], ["persona", "prompt"], orient="row")
+    traits = pl.DataFrame([(i["name"], i["image"]) for i in personas], ["persona", "prompt"], orient="row")
     numbers = pl.DataFrame({"number": range(1, count + 1)})
     table = traits.join(numbers, how="cross", maintain_order="left_right")
     slug = pl.col("persona").str.replace_all(" ", "-")

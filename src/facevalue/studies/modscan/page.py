@@ -16,8 +16,9 @@ from facevalue.protocol.facets import IMPLICIT, ONE_PERSON, STEREOTYPE, TWO_PEOP
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import Estimate
 from facevalue.protocol.page import Findings, Page, worded
+from facevalue.statistics.sets import Sets
 from facevalue.studies.modscan.measures import SCORE, SCORE_CORRECTED, SCORE_VALID, SHARE_ALL, SIMILARITY_VALID
-from facevalue.studies.modscan.pictures import TONES
+from facevalue.studies.modscan.pictures import TONES, split_scenes
 from facevalue.studies.modscan.settings import GENDERS, LANGUAGE, RACES, VISION
 
 WORDS = Words(__package__)
@@ -63,8 +64,8 @@ def _example(look: Look, e: Estimate) -> Wanted:
         finding=add_caveat(finding, e.caveat),
         title=title,
         rows=rows & ((chosen if more else ~chosen) | pl.col("choice").is_null()),
-        needs=("instance", "choice", *(("group_1", "left") if pictured else ())),
-        sides=("{group_1:group}", "{group_2:group}") if pictured else ("", ""), turned=("left", "2"),
+        needs=("instance", "choice", *(("group_1",) if pictured else ())),
+        sides=("{group_1:group}", "{group_2:group}") if pictured else ("", ""),
         choice="{choice:group|}",
     )  # fmt: skip
 
@@ -255,9 +256,9 @@ SECTIONS: dict[str, tuple[b.Block, ...]] = {
 _UNCHECKED = StatedCard(name="people", when=(Of("place_share.first", SETTING),), **WORDS("people.unchecked"))
 
 
-def page_about(scenes: pl.DataFrame, *, checked: bool) -> Page:
+def page_about(sets: Sets, *, checked: bool) -> Page:
     """The page of a run that shows these scenes, of which those with people were left out if they were checked."""
-    people = _UNCHECKED
+    people, (_, scenes) = _UNCHECKED, split_scenes(sets.manifest)
     if scenes.height and scenes["path"].null_count() == scenes.height:
         people = replace(_UNCHECKED, **WORDS("people.drawn"))
     elif checked:

@@ -1,31 +1,47 @@
-"""Statistics of choices: bias scores (equation 2), agreement by chance, shares beside an even choice and real ones."""
+"""Statistics of choices: bias scores (equation 2), shares beside an even choice and real ones, similar answers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import scipy
 
+from facevalue.errors import DataError, UnknownNameError
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cell_means, floor_from, only_values
-from facevalue.measures.estimates import Level
-from facevalue.measures.estimators import apart_from
+from facevalue.measures.definitions import takes
+from facevalue.measures.estimates import Labels, Level
+from facevalue.measures.estimators import PEOPLE_KEYS, Sums, apart_from, share_over_pairs
 from facevalue.measures.intervals import IntervalKind, name_method
 from facevalue.measures.pairs import DYADIC, effective_units, pair_covariance, tail_df
 from facevalue.measures.proportions import Codes
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
-from facevalue.statistics.statistic import Statistic
+from facevalue.protocol.reproduction import read_columns
+from facevalue.statistics.estimand import Estimand
+from facevalue.statistics.group_choices import NO_ANSWER, ChoiceBlock, ChoiceStatistic
+from facevalue.studies.modscan import measures as m
+from facevalue.studies.modscan.settings import instances
 
 if TYPE_CHECKING:
+    from facevalue.design import Design
     from facevalue.measures.estimates import EstimateTable
-    from facevalue.statistics.estimand import Estimand
+    from facevalue.statistics.power import PlannedTask
+    from facevalue.statistics.precision import Precision
     from facevalue.statistics.scores import SumScores
+    from facevalue.statistics.statistic import Score
 
 _OF_SCORE = "of the score's distribution, with noise"
 OVER_PEOPLE = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} {DYADIC}")
 OVER_SCENES = name_method(IntervalKind.INVERSION, f"{_OF_SCORE} over scenes")
 BIAS_RESAMPLES = 1000
+SEED = 20260
+ALL_AGREE = "all models agree"
+COLUMNS = ("instance", "group", "share", "source")
+_SLACK = 0.011  # shares are printed in whole percent
 _LEAST = 1e-12
 _STEPS = 24
 _DIGITS = 9
@@ -319,33 +335,183 @@ def agreement_by_chance(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> fl
     return float((shares[0] * shares[1]).sum())
 
 
+def real_shares(file: str) -> "ReferenceShares":
+    """Share of each instance and group, and where it is from."""
+    rows = read_real(file).iter_rows()
+    return {(name, group): (share, f"real share: {source}") for name, group, share, source in rows}
+
+
+def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
+    """Read a CSV file of real shares: `instance`, `group`, `share` (of 1), `source`; all groups by default."""
+    path = Path(file)
+    frame = read_columns(path, COLUMNS).with_columns(pl.all().str.strip_chars())
+    names = [i["name"] for i in instances()]
+    for name in frame["instance"].unique(maintain_order=True):
+        if name not in names:
+            raise UnknownNameError(f"instance in {path.name}", str(name), names)
+    for name in frame["group"].unique(maintain_order=True) if groups else ():
+        if name not in groups:
+            raise UnknownNameError(f"group in {path.name}", str(name), groups)
+    number = frame["share"].cast(pl.Float64, strict=False)
+    wrong = frame.filter(number.is_null() | ~number.is_between(0, 1))
+    if wrong.height:
+        name, group, share, _ = wrong.row(0)
+        raise DataError(f"{path.name}: the share of {group} among {name} is {share!r}, not a number from 0 to 1.")
+    out = frame.with_columns(number.alias("share"))
+    for name, total in out.group_by("instance", maintain_order=True).agg(pl.col("share").sum()).iter_rows():
+        if abs(total - 1) > _SLACK:
+            raise DataError(f"{path.name}: the shares of {name} sum to {total:g}, not to 1.")
+    return out
+
+
 ReferenceShares = Mapping[tuple[Level, Level], tuple[float, str]]
 """Share of each instance and group that choices are compared with, and where it is from."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceShareGap(Statistic):
-    """Share of a group less a reference share: that of an even choice, or the real one.
+class ReferenceShareGap(ChoiceStatistic):
+    """Share of a group less a reference share: the real one, or that of an even choice.
 
     Attributes
     ----------
-    reference:
-        By instance and group; others have no estimate.
+    file:
+        CSV file of real shares; empty for an even choice. Cells without a share have no estimate.
     """
 
     kind = "reference_share_gap"
 
-    reference: ReferenceShares
+    file: str = ""
 
-    def estimate_sums(self, table: "EstimateTable", estimand: "Estimand", scores: "SumScores") -> None:
+    def estimate_block(
+        self, table: "EstimateTable", estimand: Estimand, block: ChoiceBlock, scores: "Sequence[SumScores]"
+    ) -> None:
         """Add the gap of each cell that has a reference share, with the score test of that share."""
-        labels, shares = scores.shares(estimand.by)
-        references = [self.reference.get(key) for key in zip(labels["instance"], labels["group"], strict=True)]
-        rows = np.array([row for row, share in enumerate(references) if share is not None], dtype=np.int64)
+        choices = next(candidate for candidate in scores if estimand.is_of(candidate.score))
+        labels, shares = choices.shares(estimand.by)
+        cells = list(zip(labels["instance"], labels["group"], strict=True))
+        if self.file:
+            references = real_shares(self.file)
+        else:  # of two groups one says it all
+            groups = block.groups[:1] if len(block.groups) == 2 else block.groups
+            references = {cell: (block.even_share, "") for cell in cells if cell[1] in groups}
+        rows = np.array([row for row, cell in enumerate(cells) if cell in references], dtype=np.int64)
         if not rows.size:
             return
-        gaps = apart_from(shares, np.array([np.nan if share is None else share[0] for share in references])).at(rows)
-        sources = [references[row][1] for row in rows.tolist()]
+        gaps = apart_from(shares, np.array([references.get(cell, (np.nan, ""))[0] for cell in cells])).at(rows)
+        sources = [references[cells[row]][1] for row in rows.tolist()]
         methods = [f"{method}{source and '; '}{source}" for method, source in zip(gaps.method, sources, strict=True)]
         labels = {name: [levels[row] for row in rows.tolist()] for name, levels in labels.items()}
-        scores.enter(table, estimand, labels, replace(gaps, method=np.array(methods, object)))
+        choices.enter(table, estimand, labels, replace(gaps, method=np.array(methods, object)))
+
+    def precision(
+        self, estimand: Estimand, task: "PlannedTask", score: "Score", design: "Design"
+    ) -> "Precision | None":
+        """Description of the gaps from an even choice, for a planner."""
+        from facevalue.studies.modscan.planning import precision  # noqa: PLC0415 - only plans need it
+
+        return None if self.file else precision(design)
+
+
+class BiasScore(ChoiceStatistic):
+    """Equation 2 in four forms, each with its noise floor."""
+
+    kind = "bias_score"
+    has_direction = False
+
+    def estimate_block(
+        self, table: "EstimateTable", estimand: Estimand, block: ChoiceBlock, scores: "Sequence[SumScores]"
+    ) -> None:
+        """Add the scores of a block; their method says which instances have no answer."""
+        _add_scores(table, block)
+
+
+@takes(m.SCORE, m.SCORE_VALID, m.SCORE_SHARE, m.SCORE_CORRECTED)
+def _add_scores(table: "EstimateTable", block: ChoiceBlock) -> None:
+    choices = group_choices(block, block.sums)
+    scores = bias_scores(choices, SEED)
+    empty = [name for name, n in zip(block.tally.items, choices.valid.sum(axis=0), strict=True) if not n]
+    left_out = f"; without {', '.join(empty)}, of which there is no valid answer" if empty else ""
+    for name, measure, family in (
+        ("all", m.SCORE, "bias scores"), ("valid", m.SCORE_VALID, "bias scores, valid answers"),
+        ("share", m.SCORE_SHARE, None), ("corrected", m.SCORE_CORRECTED, None),
+    ):  # fmt: skip
+        table.add(measure, block.labels, replace(scores[name], method=scores[name].method + left_out), family)
+
+
+def group_choices(block: ChoiceBlock, sums: Mapping[str, Sums]) -> GroupChoices:
+    """Sums of some trials of a block as arrays by unit, instance and group."""
+    units = sums["replies"].units
+    number, first = np.unique(units["unit"], return_index=True)
+    people = units["person_1"][first], units["person_2"][first]
+    size = number.size, len(block.tally.items), len(block.groups)
+
+    def dense(table: Sums, name: str, *labels: str) -> Array:
+        shape, unit = size[: len(labels) + 1], np.searchsorted(number, table.units["unit"])
+        at = np.ravel_multi_index([unit, *(table.labels[label][1] for label in labels)], shape)
+        return np.bincount(at, table.numbers[name], int(np.prod(shape))).astype(np.float64).reshape(shape)
+
+    item = block.tally.item
+    of_group = [dense(sums["chosen"], name, item, "group") for name in ("chosen", "valid", "requests")]
+    valid, requests = (dense(sums["replies"], name, item) for name in ("valid", "requests"))
+    return GroupChoices(of_group[0], of_group[1], valid, requests, block.even_share, people, of_group[2])
+
+
+class SameAnswers(ChoiceStatistic):
+    """Identical answers to the same trials: of two models, of all of them, and with and without a variant."""
+
+    kind = "same_answers"
+    says_difference = False
+    is_level = True
+
+    def compare_blocks(
+        self, tables: "Mapping[str, EstimateTable]", estimand: Estimand, blocks: Mapping[str, ChoiceBlock]
+    ) -> None:
+        """Add the similarity of each two models, and the scores where all agree (section 5.3, Tables 4 and 6)."""
+        for first, second in combinations(blocks, 2):
+            _add_similarity(tables[first], blocks[first], blocks[second], {"other_model": second})
+        if len(blocks) < max(2, len(tables)):  # "all models" is none that only some were asked
+            return
+        (first, block), *others = blocks.items()
+        choices = block.first_choices()
+        for number, (_, rival) in enumerate(others):
+            choices = choices.join(rival.first_choices(), "trial", suffix=f"_{number}", maintain_order="left")
+        agree = pl.all_horizontal(pl.col("choice") == pl.col("^choice_.*$"), pl.col("choice") != NO_ANSWER)
+        labels = {**block.labels, "other_model": ALL_AGREE}
+        tables[first].add(m.AGREED, labels, _share_of_trials(block, choices.with_columns(s=agree)))
+        agreed = block.trials.join(choices.filter(agree), "trial", how="semi", maintain_order="left")
+        score = bias_scores(group_choices(block, block.sums_of(agreed)), SEED)["valid"]
+        tables[first].add(m.ENSEMBLE, labels, score, "agreement")
+
+    def compare_variants(
+        self, table: "EstimateTable", estimand: Estimand, plain: ChoiceBlock, varied: ChoiceBlock
+    ) -> None:
+        """Add the similarity of a model's answers with and without a variant (Table 13)."""
+        _add_similarity(table, plain, varied, {})
+
+
+def _share_of_trials(block: ChoiceBlock, counted: pl.DataFrame) -> Estimates:
+    """Share of trials of a block of which `s` is true; those where it is null, and others, do not count."""
+    keys, s = [*PEOPLE_KEYS, block.tally.item], pl.col("s").cast(pl.Float64)
+    rows = block.trials.join(counted.select("trial", s), "trial", how="left", maintain_order="left")
+    sums = rows.group_by(keys, maintain_order=True).agg(s.sum(), n=s.count().cast(pl.Float64))
+    return share_over_pairs(Sums.from_frame(sums, [block.tally.item], PEOPLE_KEYS), (), block.method)[1]
+
+
+def _add_similarity(table: "EstimateTable", block: ChoiceBlock, rival: ChoiceBlock, labels: Labels) -> None:
+    """Add how often two sets of answers to the same trials are the same."""
+    pairs = block.first_choices().join(rival.first_choices(), "trial", suffix="_other", maintain_order="left")
+    if pairs.is_empty():
+        return
+    about, choices = {**block.labels, **labels}, (pl.col("choice"), pl.col("choice_other"))
+    same, valid = choices[0] == choices[1], (choices[0] != NO_ANSWER) & (choices[1] != NO_ANSWER)
+    for measure, s in ((m.SIMILARITY, same), (m.SIMILARITY_VALID, pl.when(valid).then(same))):
+        table.add(measure, about, _share_of_trials(block, pairs.with_columns(s=s)))
+    item = block.tally.item
+    trials = pairs.join(block.trials.select("trial", "unit", item), "trial", maintain_order="left")
+    by_chance = [
+        agreement_by_chance(rows["choice"].to_numpy(), rows["choice_other"].to_numpy()) * rows.height
+        for rows in trials.partition_by(item)
+    ]
+    size, nan, method = trials.height, float("nan"), name_method(IntervalKind.NONE, "follows from the shares of both")
+    chance = Estimates.single(sum(by_chance) / size, nan, nan, nan, size, trials["unit"].n_unique(), method)
+    table.add(m.SIMILARITY_CHANCE, about, chance)

@@ -10,7 +10,7 @@ from facevalue.errors import DataError
 from facevalue.protocol import settings
 from facevalue.protocol.settings import Options, Setting, face_counts
 from facevalue.protocol.sources import PictureSource, files, list_pictures, own_manifest, show_pictures, source_of
-from facevalue.protocol.stimuli import check_bases
+from facevalue.protocol.stimuli import Stimuli, check_bases
 from facevalue.protocol.study import LeftOut
 from facevalue.statistics.sets import Sets
 from facevalue.stimuli.base import Source
@@ -74,7 +74,7 @@ def pictures(options: Mapping[str, OptionValue]) -> tuple[pl.DataFrame, tuple[Le
     return _add_controls(frame, options["fashion_base"] == "full-body"), (*left_out, *unused)
 
 
-class FacePictures:
+class FacePictures(Stimuli):
     """Base faces and each again with one attribute changed: drawn, the authors', or the user's own."""
 
     unit = UNIT
