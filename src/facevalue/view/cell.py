@@ -304,7 +304,7 @@ def unit_columns(run: StoredRun, names: Sequence[str]) -> tuple[str, ...]:
     levels = {name: set(dtype.categories) for name, dtype in first.schema.items() if isinstance(dtype, pl.Enum)}
     candidates = dict.fromkeys(["identity", "set", *(name for of in UNIT_KEYS.values() for name in of), *levels])
     sides = [(name, f"{name[:-1]}2") for name in levels if name.endswith("_1")]
-    for columns in (*((name,) for name in candidates), *sides):
+    for columns in (*((name,) for name in candidates if not name.endswith(("_1", "_2"))), *sides):
         if set(names) <= set().union(*(levels.get(name, ()) for name in columns)):
             return columns
     return ()
