@@ -291,7 +291,7 @@ def test_a_report_that_cannot_be_written_says_so(facevalue: Command, finished: P
     assert "Traceback" not in outcome.err
     for ending in ("csv", "jsonl", "parquet"):
         outcome = facevalue("export", str(finished), "--out", f"no/such.{ending}")
-        assert outcome.err.startswith(f"Error: Cannot write no/such.{ending}: No such file or directory.")
+        assert outcome.err == f"Error: Cannot write no/such.{ending}: there is no folder no. Make it first.\n"
 
 
 def test_missing_images_are_named_before_anything_is_asked(facevalue: Command) -> None:

@@ -56,7 +56,7 @@ def test_words_that_nothing_takes_are_listed(words: Words) -> None:
         ("modscan", {"people.drawn", "people.checked"}),
         ("stylisticbias", {"cues.framing", "groups.reversal", "groups.counted", "missing.worst", "unmeasured"}),
         ("visbias", {"asked", "fields", "no_fields", "lost", "examples.answer", "descriptions.found", "species.absent",
-                     "forms.said", "forms.routes", "forms.found", "forms.links", "forms.table", "panels.said",
+                     "forms.said", "forms.kept", "forms.found", "forms.links", "forms.table", "panels.said",
                      "examples.row", "examples.pair"}),
         ("vignette", {"dimensions.profile", "dimensions.patterns", "impact.noise", "unmeasured"}),
     ],
