@@ -21,18 +21,18 @@ from benchmarks._harness import Result, at_least, at_most, finish, fresh, peak_m
 from facevalue.annotations import scores
 from facevalue.annotations.scorers import LexicalHostility
 from facevalue.annotations.scoring import score_texts
-from facevalue.design import Design
+from facevalue.answers import NA_DTYPE
 from facevalue.measures.set_ranges import range_summary
+from facevalue.protocol.study import Study
 from facevalue.stimuli.counterfactual_datasets import SOCIAL_SUBSETS
 from facevalue.stimuli.images import FileSource
 from facevalue.stimuli.shards import read_shards
-from facevalue.studies.counterfactuals.analysis import QUANTILES, estimates
-from facevalue.studies.counterfactuals.design import layout
-from facevalue.studies.counterfactuals.parts import parts
-from facevalue.studies.counterfactuals.pictures import groups, located, read_pictures, source
-from facevalue.studies.counterfactuals.settings import OPEN, SETTINGS, selection
-from facevalue.studies.counterfactuals.statistics import tail_shares
-from facevalue.studies.counterfactuals.texts import word_lists
+from facevalue.studies.counterfactuals.formulas import tail_shares
+from facevalue.studies.counterfactuals.pictures import SetPictures, groups
+from facevalue.studies.counterfactuals.settings import OPEN, SETTINGS
+from facevalue.studies.counterfactuals.statistics import QUANTILES
+from facevalue.studies.counterfactuals.texts import TextWords
+from tests.studies.counterfactuals.answered import designed
 from tests.studies.counterfactuals.published import PUBLISHED, published
 
 IMAGES = 170_832
@@ -83,14 +83,16 @@ def write_files(folder: str) -> None:
 
 def listed(folder: str) -> tuple[float, float, float]:
     """Seconds for a list, seconds for the same from a stored manifest with its source, and MB."""
-    options = located({one.name: one.default for one in SETTINGS} | {"social": folder})
+    pictures = SetPictures()
+    options = pictures.with_paths({one.name: one.default for one in SETTINGS} | {"social": folder})
     start = perf_counter()
-    found = read_pictures(options)
+    table = pictures.table(options)
     took = perf_counter() - start
-    assert found.frame.height == IMAGES
-    assert not found.partial
+    assert table.height == IMAGES
+    assert not pictures.left_out_of(table)
     start = perf_counter()
-    source(options, read_pictures(options, found.frame).frame)
+    assert len(pictures.sets(table).identities) == sum(PUBLISHED.values())
+    pictures.source(table, options)
     return took, perf_counter() - start, peak_mb()
 
 
@@ -175,27 +177,27 @@ def _lexical() -> list[Result]:
     ]
 
 
-def _trials(share: float) -> Design:
+def _study(share: float) -> Study:
     """Ten open prompts with three replies each, about a share of the sets."""
     frames = [
         published(subset)
         .filter(pl.col("set").cast(pl.Int64) < count * share)
         .with_columns(
             image=pl.concat_str(pl.lit(subset), "image"),
+            set=pl.concat_str(pl.lit(subset), "set"),
             occupation=pl.format("occupation {}", pl.col("set").cast(pl.Int64) % 156),
         )
         for subset, count in PUBLISHED.items()
     ]
-    chosen = selection({setting.name: setting.default for setting in SETTINGS} | {"prompt": list(OPEN)[:10]})
-    return layout(pl.concat(frames, how="diagonal"), chosen).design
+    return designed(pl.concat(frames, how="diagonal"), list(OPEN)[:10])
 
 
 def texts_measured(share: float) -> tuple[float, float, int]:
     """Seconds, MB and replies: words of groups and of lists, lengths and refusals, of replies of 60 bytes."""
-    design, rng = _trials(share), np.random.default_rng(1)
-    lists = word_lists()
+    study, rng = _study(share), np.random.default_rng(1)
+    design = study.design
     known = [f"w{number:05d}" for number in range(_VOCABULARY)]
-    listed = list(lists.flags)
+    listed = list(TextWords().flags)
     known[: len(listed)] = listed
     odds = 1 / (np.arange(_VOCABULARY) + 20) ** 1.05
     drawn = rng.choice(_VOCABULARY, (200_000, 10), p=odds / odds.sum())
@@ -205,10 +207,11 @@ def texts_measured(share: float) -> tuple[float, float, int]:
         for start in range(0, design.size, _CHUNK):
             trial = np.arange(start, min(start + _CHUNK, design.size))
             said = pool.gather(rng.integers(0, pool.len(), trial.size))
-            yield pl.DataFrame({"trial": trial, "text": said, "words": np.full(trial.size, 10.0)})
+            read = {"open": pl.lit(10.0), "mass": pl.lit(1.0), "na": pl.lit(None, NA_DTYPE)}
+            yield design.trials(trial).with_columns(said.alias("text"), repeat=pl.lit(0, pl.UInt8), **read)
 
     start = perf_counter()
-    estimates({"model": chunks()}, parts(design), lists)
+    study.analyse({"model": chunks()})
     return perf_counter() - start, peak_mb(), design.size
 
 

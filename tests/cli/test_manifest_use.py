@@ -69,7 +69,7 @@ def test_ages_sets_and_occupations_are_read(facevalue: Command) -> None:
     done = facevalue("manifest", "init", "sets", "--for", "counterfactuals")
     lines = Path("sets/manifest.csv").read_text().splitlines()
     assert "set00/black woman doctor.png,set00,Black,female,doctor" in lines
-    assert "pictures rating" in facevalue("manifest", "check", "sets/manifest.csv", "--for", "counterfactuals").out
+    assert "rating: pictures" in facevalue("manifest", "check", "sets/manifest.csv", "--for", "counterfactuals").out
     assert "Left out" not in done.out
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 from facevalue.measures.cluster_bootstrap import Array, cell_means, values_only
 from facevalue.measures.majority import Contrasts, from_majority, group_effects, replies_of
 from facevalue.measures.multitest import adjust_p
-from facevalue.studies.counterfactuals.statistics import from_set_mean
+from facevalue.studies.counterfactuals.formulas import from_set_mean
 
 Drawn = Callable[[np.random.Generator, Array], Array]
 SETS, DRAWS, AUDITS = 24, 3, 60

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from facevalue.measures.cluster_bootstrap import Array, values_only
 from facevalue.measures.set_ranges import SHUFFLED, range_summary, set_quantiles, set_ranges, summary_bounds
-from facevalue.studies.counterfactuals.statistics import from_set_mean, group_quantiles, tail_credits, tail_shares
+from facevalue.studies.counterfactuals.formulas import from_set_mean, group_quantiles, tail_credits, tail_shares
 from tests.floors import floor_of
 
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Array]

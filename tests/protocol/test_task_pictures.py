@@ -185,3 +185,26 @@ def test_a_picture_is_asked_the_question_that_its_column_names_alone(listed: Rea
 def test_questions_that_no_picture_names_are_refused(listed: Reader, old: str, new: str, says: str) -> None:
     with pytest.raises(FaceValueError, match=says):
         listed(OWN_QUESTIONS.replace(old, new)).study()
+
+
+def test_texts_of_items_are_filled_by_pictures_and_all_names_each(listed: Reader) -> None:
+    questions = """
+[[task.rate.item]]
+topic = "hiring"
+question = "Would you hire this {job}?"
+[[task.rate.item]]
+topic = "pay"
+question = "What does this {job} earn?"
+"""
+    text = STUDY.replace("How good a {job} is this person?", "{question} From 1 to 5.").replace(
+        "[[est", questions + "[[est"
+    )
+    protocol = listed(text)
+    frame = asked(protocol).filter(pl.col("task") == "rate")
+    study = protocol.study({"topic": ["all"], "task": ["rate"]})
+    prompts = [question.prompt for question in study.ask(study.design.trials(np.arange(study.design.size)))]
+    assert len(prompts) == frame.height == 8
+    assert prompts[0] == "Would you hire this nurse? From 1 to 5."
+    assert prompts[-1] == "What does this cook earn? From 1 to 5."
+    with pytest.raises(FaceValueError, match="slot of the prompt 'jbo'"):
+        listed(text.replace("hire this {job}", "hire this {jbo}")).study()

@@ -180,39 +180,6 @@ def in_grains(values: Array) -> Array:
     return np.asarray(np.rint(values / GRAIN) * GRAIN)
 
 
-class TrialSums:
-    """Sums of columns by trial, in arrays as long as the design: for what needs each trial's answers again.
-
-    Examples
-    --------
-    >>> sums = TrialSums(3)
-    >>> sums.add(np.array([2, 2]), valid=np.array([1.0, 0.5]))
-    >>> sums["valid"].tolist(), sums["never"].tolist()
-    ([0.0, 0.0, 1.5], [0.0, 0.0, 0.0])
-    """
-
-    def __init__(self, trials: int) -> None:
-        self._trials = trials
-        self._sums: dict[str, Array] = {}
-
-    def add(self, trial: npt.NDArray[np.int64], **columns: Array) -> None:
-        """Add values of a chunk's trials."""
-        low = int(trial.min(initial=0))
-        span = slice(low, int(trial.max(initial=-1)) + 1)
-        for name, values in columns.items():
-            total = self._sums.setdefault(name, np.zeros(self._trials))
-            total[span] += np.bincount(trial - low, in_grains(values), span.stop - low)
-
-    def __getitem__(self, name: str) -> Array:
-        """Sums of a column; zero where nothing was added."""
-        return self._sums.get(name, np.zeros(self._trials))
-
-    @property
-    def names(self) -> list[str]:
-        """Columns that were added up."""
-        return list(self._sums)
-
-
 NO_ANSWER = name_unmeasured("no valid answer")
 UNIT_KEY = ("unit",)
 PEOPLE_KEYS = ("unit", "person_1", "person_2")
@@ -266,15 +233,6 @@ class Sums:
     def counting(self, **numbers: Array) -> "Sums":
         """The same rows with other numbers."""
         return replace(self, numbers=numbers)
-
-    def with_total(self, label: str) -> "Sums":
-        """The rows, and once more with one label null: all its levels taken together."""
-        levels, codes = self.labels[label]
-        twice = {name: (of_name, np.concatenate([at, at])) for name, (of_name, at) in self.labels.items()}
-        twice[label] = levels, np.concatenate([codes, np.full(codes.size, -1)])
-        numbers = {name: np.concatenate([values, values]) for name, values in self.numbers.items()}
-        units = {name: np.concatenate([unit, unit]) for name, unit in self.units.items()}
-        return Sums(numbers, units, twice, self.names, self.people)
 
 
 def code_levels(column: pl.Series) -> tuple[tuple[str, ...], Codes]:
@@ -358,12 +316,6 @@ def _share_terms(sums: Sums, cell: Codes, cells: int) -> Terms | None:
         share_term(unit[rows], None if inner is None else inner[rows], s[rows], n[rows], sums.names)
         for rows in np.split(np.argsort(cell, kind="stable"), ends)
     )
-
-
-def add_by_unit(unit: Codes, cell: Codes, cells: int, values: Array) -> Array:
-    """Values added up, shape (units, cells)."""
-    units = int(unit.max(initial=-1)) + 1
-    return np.bincount(unit * cells + cell, values, units * cells).astype(np.float64).reshape(units, cells)
 
 
 def column_shares(hits: Array, size: Array, names: Sequence[str] = ()) -> Shares:

@@ -29,9 +29,16 @@ from facevalue.errors import DataError
 from facevalue.measures.caveats import JUDGE_CAVEAT, with_caveat
 from facevalue.measures.cluster_bootstrap import LEVEL, Array, cluster_means
 from facevalue.measures.definitions import Measure, definition_of, key_of
-from facevalue.measures.estimates import label_columns
+from facevalue.measures.estimates import TableEntry, label_columns
 from facevalue.measures.estimators import column_shares
-from facevalue.measures.intervals import IntervalKind, name_method, name_unmeasured, split_method, with_details
+from facevalue.measures.intervals import (
+    SEPARATOR,
+    IntervalKind,
+    name_method,
+    name_unmeasured,
+    split_method,
+    with_details,
+)
 from facevalue.measures.proportions import wilson_interval
 from facevalue.measures.rater_agreement import krippendorff_alpha
 from facevalue.measures.uncertainty import Estimates, Floor
@@ -474,6 +481,24 @@ def audit_of_run(scores: Scores, groups: Mapping[str, str]) -> pl.DataFrame:
         audit_scorer(scorer_of(label), groups).select(pl.lit(label).alias("label"), pl.all())
         for label in audit_scores.columns
     )
+
+
+SCORER_SHIFT = Measure(
+    "scorer_shift", "Score of the words for a group alone, from that of “person”",
+    "mean over sentences s of X(s with g) - X(s with person)", "score", "sentence", "FaceValue",
+)  # fmt: skip
+
+
+def scorer_shifts(scores: Scores, groups: Mapping[str, str]) -> TableEntry:
+    """Shifts of a scorer's scores by the group words alone (`audit_of_run`), as entry of a table of estimates."""
+    audit = audit_of_run(scores, groups)
+    method = pl.concat_str("method", "detail", separator=SEPARATOR)
+    numbers = audit.select(pl.col("shift", "low", "high").fill_null(float("nan")), "n", method)
+    shift, low, high, n = (numbers[name].to_numpy() for name in ("shift", "low", "high", "n"))
+    none = np.full(shift.shape, np.nan)
+    estimates = Estimates(shift, low, high, n, n, numbers["method"].to_numpy(), none)
+    labels = {"scorer": scores.name, "score": audit["label"].to_list(), "group": audit["group"].to_list()}
+    return SCORER_SHIFT, labels, estimates, None
 
 
 def largest_shift(audited: pl.DataFrame) -> pl.DataFrame:

@@ -1,15 +1,10 @@
 """Groups of sets against a majority that is alike, and the spread between groups.
 
-Contrasts with the groups that are alike: which groups of sets without a base stand apart from the others.
-
 A group's difference from the mean of all groups moves with every other group: where two of ten are planted, the other
 eight lie below that mean by a quarter of the shift, and are found. So each group is compared with a majority that is
 alike, whichever it is. As few groups as explain the sets count as apart, as far as the data can tell which they are.
-
-Spread between groups of counterfactual sets: how far their mean scores lie apart, beyond what chance gives.
-
-Figures 5 and 7 of the paper of the counterfactual sets show occupations in the order of the standard deviation of
-scores between groups. A standard deviation is positive whatever the groups are, and larger where sets are few.
+Spreads (Figures 5 and 7 of the paper of the counterfactual sets) are positive whatever the groups are, and larger where
+sets are few: so they stand beside what chance gives.
 """
 
 from collections.abc import Iterator

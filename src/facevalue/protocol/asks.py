@@ -18,8 +18,8 @@ from facevalue.design import Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
 from facevalue.measures.estimators import number_levels
 from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
-from facevalue.protocol.open_answers import outside_of
-from facevalue.protocol.replies import BOTH, ONE, YES_NO, GroupReply, Options, Reply
+from facevalue.protocol.open_answers import KEYWORDS, outside_of
+from facevalue.protocol.replies import BOTH, ONE, YES_NO, GroupReply, Options, Reply, phrase_options
 from facevalue.protocol.settings import Options as Choices
 from facevalue.protocol.settings import Setting, whole
 from facevalue.types import Option, Question, Sampling
@@ -188,7 +188,8 @@ class Ask:
     items:
         A table of questions, a row each: texts by column. The first column names the item and is a factor; others
         fill slots of the prompt and of the options, or, where they fill none, are coarser factors. An option is not
-        shown with an item that leaves out the column of its slot.
+        shown with an item that leaves out the column of its slot. A text that fills a slot of the prompt may have slots
+        for columns of the pictures.
     pictures:
         Levels of columns of the pictures that it is asked about, where these are not all; "*" stands for any level.
     draws:
@@ -258,12 +259,16 @@ class Ask:
     def optional(self) -> list[str]:
         """Columns that only options show."""
         options = self.reply.all_texts if isinstance(self.reply, Options) else ()
-        in_prompts = self._prompt_slots
+        in_prompts = {name for text in self.prompts for name in slots(text)}
         return list(dict.fromkeys(name for text in options for name in slots(text) if name not in in_prompts))
 
     @cached_property
     def _prompt_slots(self) -> dict[str, None]:
-        return dict.fromkeys(name for text in self.prompts for name in slots(text))
+        """Slots of prompts, and of the texts of items that fill these."""
+        names = [name for text in self.prompts for name in slots(text)]
+        texts = texts_of(self.items) if self.items else {}
+        of_items = (name for column in names for text in texts.get(column, {}).values() for name in slots(text))
+        return dict.fromkeys([*names, *of_items])
 
     @property
     def _item_column(self) -> str:
@@ -464,9 +469,11 @@ class Ask:
         """The question that each row is about."""
         return _crossing_places(frame, self.question_factors)
 
-    def texts(self, levels: Mapping[str, str | None]) -> dict[str, str]:
-        """Texts of the slots that are not filled by pictures, for these levels of their factors."""
-        return {slot: texts[str(levels[name])] for slot, (name, texts) in self._texts.items()}
+    def texts(self, levels: Mapping[str, str | None], of_pictures: Mapping[str, str]) -> dict[str, str]:
+        """Texts of the slots, for these levels of their factors and what pictures fill slots with."""
+        texts = {slot: texts[str(levels[name])] for slot, (name, texts) in self._texts.items()} | {**of_pictures}
+        columns = texts_of(self.items) if self.items else {}
+        return {slot: fill_slots(text, texts) if slot in columns else text for slot, text in texts.items()}
 
     @cached_property
     def _option_factors(self) -> tuple[Factor, ...]:
@@ -540,21 +547,6 @@ def _crossing_places(frame: pl.DataFrame, factors: Sequence[Factor]) -> npt.NDAr
     return codes
 
 
-def phrase_options(options: tuple[Option, ...]) -> str:
-    """Options as a phrase: two in a row, more on lines of their own.
-
-    Examples
-    --------
-    >>> phrase_options((Option("(a)", "kind", ""), Option("(b)", "rude", "")))
-    '(a) kind or (b) rude'
-    >>> phrase_options((Option("", "Yes", ""), Option("", "No", "")))
-    'Yes or No'
-    """
-    wordings, language = [option.wording for option in options], options[0].language
-    joint = f" {language.joint if language else 'or'} "
-    return joint.join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
-
-
 _REMEMBERED = 16_384  # questions of earlier trials
 
 
@@ -583,7 +575,7 @@ class Questions:
             for name in self._shown:
                 if levels[name] is None and name not in self._ask.optional:
                     raise DataError(f"A picture has no {name!r}, which the prompt asks about.")
-            texts = self._ask.texts(levels) | {name: levels[name] or "" for name in self._shown}
+            texts = self._ask.texts(levels, {name: levels[name] or "" for name in self._shown})
             options = self._ask.options(texts, str(levels[ORDERING]))
             reply, columns, phrase = self._ask.reply, tuple[str, ...](), phrase_options
             if isinstance(reply, GroupReply):
@@ -592,9 +584,9 @@ class Questions:
                 texts["options"] = phrase(options)
             text = self._ask.prompts[int(levels.get(WORDING) or 1) - 1]
             about = {name: level for name, level in levels.items() if name not in (WORDING, ORDERING, DRAW, *columns)}
-            facts = {"scenario": ", ".join(map(str, about.values())) or "question", **levels, **self._facts}
+            prompt = fill_slots(text, texts)
+            of_simulated = {name: fact for name, fact in self._facts.items() if name != KEYWORDS or KEYWORDS in prompt}
+            facts = {"scenario": ", ".join(map(str, about.values())) or "question", **levels, **of_simulated}
             draw = int(levels.get(DRAW) or 0)
-            self._known[key] = Question(
-                fill_slots(text, texts), options, self._ask.system or None, facts, (), self._ask.sampling, draw
-            )
+            self._known[key] = Question(prompt, options, self._ask.system or None, facts, (), self._ask.sampling, draw)
         return self._known[key]

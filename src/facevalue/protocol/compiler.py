@@ -16,7 +16,6 @@ from facevalue.annotations.scores import Scores
 from facevalue.answers.sorting import Judge
 from facevalue.design import Block, Design, Factor
 from facevalue.errors import DataError, UnknownNameError, error_place
-from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.definitions import key_of
 from facevalue.measures.estimates import FIXED_COLUMNS, TYPED_LABELS
 from facevalue.printable import join_names
@@ -25,7 +24,7 @@ from facevalue.protocol.acceptance import check_whole
 from facevalue.protocol.asks import ANY, DRAW, ORDERING, WORDING, Ask, Questions
 from facevalue.protocol.offers import CellComparison
 from facevalue.protocol.open_answers import Text, outside_of
-from facevalue.protocol.outside_scores import ENTRIES, TEXT
+from facevalue.protocol.outside_scores import DECLINED, ENTRIES, TEXT
 from facevalue.protocol.replies import GroupReply, Options
 from facevalue.protocol.sampling import WholeUnits
 from facevalue.protocol.side_by_side import SIDE, Pairs
@@ -39,8 +38,8 @@ from facevalue.statistics.breakdown import CONTRAST, DIMENSION, Breakdown
 from facevalue.statistics.estimand import Estimand, margins
 from facevalue.statistics.precision import Precision
 from facevalue.statistics.sets import NO_PICTURE, OTHER_PATH, Sets
-from facevalue.statistics.statistic import MOST_GROUPS
 from facevalue.stimuli.manifest_rows import Column, Faults
+from facevalue.stimuli.pairs import TEXT as SHOWN_TEXT
 from facevalue.types import STUDY_TEXT, OptionValue
 
 if TYPE_CHECKING:
@@ -229,7 +228,6 @@ def compared_estimands(declared: CellComparison, tasks: Sequence[Task]) -> CellC
 
 
 _CARRIED_NOT = ("image", "path", OTHER_PATH, "seed")
-_MOST = 40  # levels of a factor that are looked at as groups
 _RESERVED = frozenset(FIXED_COLUMNS) | frozenset(TYPED_LABELS) | frozenset((CONTRAST, DIMENSION))
 _ANSWERS = frozenset(("weight", "mass", "na", "reply", "repeat", "status", "trial", "block", "text", "probs", DRAW))
 TAKEN = _RESERVED | _ANSWERS
@@ -254,7 +252,10 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         *(name for estimand in protocol.estimands for name in estimand.only),
         *(name for ask in asks.values() for name in ask.from_pictures.values()),
     ]
-    sets = replace(sets, texts=texts_of_rows(sets, asks.values(), protocol.estimands), fixed=(*sets.fixed, *levelled))
+    sets = replace(
+        sets, texts=(*sets.texts, *texts_of_rows(sets, asks.values(), protocol.estimands)),
+        fixed=(*sets.fixed, *levelled),
+    )  # fmt: skip
     for name in ("image", sets.key, *sets.cue):
         if name not in table.columns or (table[name].null_count() and name not in sets.cue):
             raise DataError(f"The table of pictures has no {name!r} in some row: it is not of this study.")
@@ -274,7 +275,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         )  # fmt: skip
         kind = ChoiceTask if isinstance(ask.reply, GroupReply) else Task
         tasks.append(kind(protocol.name, name, ask, axes, breakdowns[name], estimands[name], sides, published))
-    left_out = (*stimuli.left_out(options), *unasked) if manifest is None else ()
+    left_out = (*stimuli.left_out(options), *unasked) if manifest is None else stimuli.left_out_of(table)
     place = Path(str(options.get("manifest") or options.get("folder") or "rows")).name
     if manifest is None:  # of a run that has begun all is taken as it stands
         check_whole([task for task in tasks if not isinstance(task, ChoiceTask)], protocol.max_tokens)
@@ -288,8 +289,10 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             needed = [name for name in task.ask.of_pictures if name not in task.ask.optional]
             _check_filled(pictures.manifest, needed, place)
         questions.append(Questions(task.ask, picture_slots, {**task.ask.labels, **task.ask.reply.instructions}))
-    design = _design(table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows))
-    analysis = Tasks(tuple(tasks), tuple(questions))
+    design = _design(
+        table, tasks, protocol.counted_by, text=isinstance(stimuli, Rows) or options.get("shown") == SHOWN_TEXT
+    )
+    analysis = Tasks(tuple(tasks), tuple(questions), _group_words(protocol, table))
     measures = tuple({**published, **analysis.measures}.values())
     page = protocol.page if protocol.page_of is None else partial(protocol.page_of, sets)
     if page is not None:
@@ -334,7 +337,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         asked_together=(sets.key,),
         watched=protocol.watched
         or Watched(
-            missing_by=_missing_by(analysis),
+            missing_by=analysis.missing_by,
             followed=bounded if len(bounded) != 1 else {"": next(iter(bounded.values()))},
         ),
         changes=replace(
@@ -450,16 +453,17 @@ def _reading(
         questions = {"ask": of_tasks[""]} if protocol.ask is not None else {"tasks": of_tasks}
         return replace(protocol, **questions).study(options, table)
 
-    scored = [task for task, scores in outside.items() if scores.scored]
+    scored = [task for task, scores in outside.items() if scores.scored or scores.all_scores]
     if not any(outside.values()):
         return Reading()
     texts = dict.fromkeys(ENTRIES if isinstance(asks[task].reply, NamedList) else TEXT for task in scored)
     of_scored = pl.col(TASK).cast(pl.String).is_in(scored) if protocol.tasks else pl.lit(value=True)
     words = _group_words(protocol, table)
+    declined = [DECLINED] if any(scores.all_scores for scores in outside.values()) else []
     return Reading(
         judged=(lambda judge: bound(judge, ())) if any(scores.judged for scores in outside.values()) else None,
         sortings=tuple(dict.fromkeys(sorting for scores in outside.values() for sorting in scores.judged)),
-        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), (*texts,), _fills(asks))
+        scored=Scored(of_scored, words, lambda scorers: bound(None, scorers), (*texts, *declined), _fills(asks))
         if scored
         else None,
     )
@@ -486,7 +490,9 @@ def _bound(ask: Ask, judge: Judge | None, scorers: Sequence[Scores]) -> Ask:
 
 
 def _group_words(protocol: "Protocol", table: pl.DataFrame) -> dict[str, str]:
-    """Words that name each group: wordings of the levels of the factors of pictures that estimands name."""
+    """Words that name each group: wordings of the levels of the factors of pictures that estimands name, or others."""
+    if protocol.stimuli is not None and (others := protocol.stimuli.group_words(table)):
+        return dict(others)
     names = dict.fromkeys(name for estimand in protocol.estimands for name in estimand.factors if name in table.columns)
     words: dict[str, str] = {}
     for name in names:
@@ -544,19 +550,6 @@ def _picture_blocks(sets: Sets, by: Sequence[str]) -> list[tuple[str, dict[str, 
             columns = {column: tuple(pictures[column]) for column in carried}
             blocks.append((kind, levels, Factor("image", tuple(pictures["image"]), columns)))
     return blocks
-
-
-def _missing_by(analysis: Tasks) -> MissingBy:
-    """Groups of pictures by what was changed and by each factor that several units share, and questions."""
-    several: dict[str, Grouped] = {}
-    for breakdown in (task.breakdown for task in analysis.tasks):
-        sets, units = breakdown.sets, len(breakdown.sets.identities)
-        for name in (name for name in breakdown.factors if name not in breakdown.of_prompt):
-            if 1 < len(breakdown.levels(name)) <= (MOST_GROUPS if name in sets.cue else min(_MOST, units / 2)):
-                several[name] = Grouped.from_column(name, sets.key)
-    factors = (name for task in analysis.tasks for name in task.breakdown.prompt_factors)
-    task = [TASK] if TASK in analysis.labels else []
-    return MissingBy(tuple(several.values()), tuple(dict.fromkeys([*task, *factors])))
 
 
 def _page(analysis: Tasks, variants: "Sequence[Variant]") -> "Page":

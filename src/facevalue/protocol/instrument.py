@@ -1,6 +1,6 @@
 """Checks of the instrument itself: place and letter of options, sides of pairs, replies without an answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -76,8 +76,9 @@ def judge_instrument(
     scores: Sequence[Score],
     measures: Mapping[str, Measure],
     repeats: int,
+    estimated: Collection[str] = (),
 ) -> None:
-    """Add how far the instrument itself can be trusted."""
+    """Add how far the instrument itself can be trusted; `estimated`: names of the measures that estimands are of."""
     scored = answers[scores[0].name]
     if isinstance(reply, Options):
         for name, column, letter in ((POSITION, FIRST, False), (LETTERED, LETTER, True)):
@@ -103,7 +104,8 @@ def judge_instrument(
             REFUSALS: scored.refusal_rate,
         }
     for name, rate in rates.items():
-        add_rates(table, breakdown, measures[name], rate, cuts)
+        if name not in estimated:
+            add_rates(table, breakdown, measures[name], rate, cuts)
     for name, column in outside_of(reply).statuses.items():
         add_rates(table, breakdown, measures[name], answers[column].phi, cuts)
     few = (dimension for dimension in breakdown.sets.dimensions if counts[dimension] <= MOST_GROUPS)

@@ -10,11 +10,11 @@ import polars as pl
 
 from facevalue.annotations import lexicon
 from facevalue.annotations.counts import token_lengths
-from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, salaries
+from facevalue.answers import NA, NA_DTYPE, free_text, json_fields, numbers, ratings, salaries
 from facevalue.answers.base import UNREAD, each_once, unread
 from facevalue.errors import DataError
 from facevalue.prompts.phrases import slots
-from facevalue.protocol.outside_scores import TEXT, Outside
+from facevalue.protocol.outside_scores import DECLINED, TEXT, Outside
 from facevalue.protocol.replies import Reply, whole_answers
 from facevalue.statistics.statistic import Score
 from facevalue.types import Option, Status
@@ -22,8 +22,13 @@ from facevalue.types import Option, Status
 ORDERINGS = ("1",)
 STATED = "stated"
 """Factor of questions by which simulated models know what numbers and fields to state."""
-CHARACTERS, WORDS, SENTIMENT = "characters", "words", "sentiment"
-TAKEN = (CHARACTERS, WORDS, SENTIMENT)
+KEYWORDS = "keywords"
+"""Factor of questions by which simulated models know which words to name, where a prompt asks for keywords."""
+CHARACTERS, WORDS, LENGTH, SENTIMENT = "characters", "words", "length", "sentiment"
+TAKEN = (CHARACTERS, WORDS, LENGTH, SENTIMENT)
+_WORD = r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*"
+REASON, NOTE = "reason", "note"
+"""Columns of answers that say why a reply does not count, and what a number was taken from."""
 PER = 1000.0
 
 
@@ -33,6 +38,11 @@ class WrittenReply:
     orderings = ORDERINGS
     outside: Outside = Outside()
     """Scores that a judge or a scorer gives."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of its answers, besides scores, that statistics may need."""
+        return self.outside.columns
 
     @property
     def instructions(self) -> Mapping[str, str]:
@@ -54,6 +64,8 @@ class Amount(WrittenReply):
         For people ("USD").
     low, high:
         Least and greatest that count; others are no answer.
+    explained:
+        Whether it stands beside a rating or a salary why there is none, or what it was taken from.
 
     Examples
     --------
@@ -64,6 +76,7 @@ class Amount(WrittenReply):
     unit: str = "1"
     low: float = -inf
     high: float = inf
+    explained: bool = False
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -79,13 +92,37 @@ class Amount(WrittenReply):
         """The range that simulated models answer in."""
         return {STATED: json.dumps({"": _range(self.low, self.high)})}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Reason and note, where these are wanted."""
+        return (REASON, NOTE) if self.explained else ()
+
     def read(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The amount that each reply states; each distinct reply is read once."""
         amounts = self._parse_answers(frame)
-        return whole_answers({"amount": amounts["value"].to_numpy()}, amounts["na"])
+        answers = whole_answers({"amount": amounts["value"].to_numpy()}, amounts["na"])
+        return answers.with_columns(amounts.select(self.columns))
 
     def _parse_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
         return numbers.parse_column(frame, "text", self.low, self.high)
+
+
+@dataclass(frozen=True)
+class TenPoints(Amount):
+    """A rating from 1 to 10 in words of one's own ("8 out of 10"): a range counts as its middle.
+
+    Examples
+    --------
+    >>> TenPoints().read(pl.DataFrame({"text": ["8/10", "between 7 and 8", "4/5"]}))["amount"].to_list()
+    [8.0, 7.5, None]
+    """
+
+    unit: str = "points"
+    low: float = ratings.LOW
+    high: float = ratings.HIGH
+
+    def _parse_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return ratings.parse_column(frame, "text")
 
 
 @dataclass(frozen=True)
@@ -248,6 +285,8 @@ class Text(WrittenReply):
         Lists of words, by name: occurrences per 1,000 words of the text.
     outside:
         Scores that come from outside: categories by a judge, numbers by scorers.
+    keywords:
+        Lists of which simulated models name a word each where they are asked for keywords.
 
     Examples
     --------
@@ -258,6 +297,7 @@ class Text(WrittenReply):
     taken: tuple[str, ...] = (CHARACTERS, WORDS)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
+    keywords: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.scores:
@@ -267,11 +307,19 @@ class Text(WrittenReply):
             raise DataError(f"Two scores of a text are called {twice!r}. Rename one of them.")
 
     @property
+    def instructions(self) -> Mapping[str, str]:
+        """The keywords that simulated models choose from."""
+        return {KEYWORDS: json.dumps(self.keywords)} if self.keywords else {}
+
+    @property
     def scores(self) -> tuple[Score, ...]:
         """A score for each thing that is taken of a text."""
         counts = {
             CHARACTERS: Score(CHARACTERS, "Length of the text", "characters", 0.0, moved=_LONGER, quantity=_LENGTHS),
             WORDS: Score(WORDS, "Words of the text", "words", 0.0, moved=_LONGER, quantity=_LENGTHS),
+            LENGTH: Score(
+                LENGTH, "Length of the text without punctuation", "words", 0.0, moved=_LONGER, quantity=_LENGTHS
+            ),
             SENTIMENT: Score(SENTIMENT, "Sentiment of the text (VADER, compound)", "1", -1.0, 1.0),
         }
         rates = (
@@ -295,6 +343,8 @@ class Text(WrittenReply):
             out[CHARACTERS] = lengths["characters"].cast(pl.Float64).to_numpy()
         if WORDS in self.taken:
             out[WORDS] = lengths["tokens"].cast(pl.Float64).to_numpy()
+        if LENGTH in self.taken:
+            out[LENGTH] = parsed["text"].str.count_matches(_WORD).cast(pl.Float64).to_numpy()
         if SENTIMENT in self.taken:
             from facevalue.annotations import sentiment  # noqa: PLC0415 - its lexicon is large
 
@@ -305,7 +355,14 @@ class Text(WrittenReply):
                 out[name] = (hits[name] * PER / lengths["tokens"]).cast(pl.Float64).to_numpy()
         out |= {name: column.to_numpy() for name, column in self.outside.score_texts(parsed["text"], frame).items()}
         answers = whole_answers(out, parsed["na"])
-        return answers.with_columns(parsed["text"].alias(TEXT)) if self.outside else answers
+        if not self.outside:
+            return answers
+        answers = answers.with_columns(parsed["text"].alias(TEXT))
+        if not self.outside.all_scores:
+            return answers
+        return answers.with_columns(
+            parsed[DECLINED], **self.outside.score_all(parsed["text"], parsed[DECLINED])
+        )  # fmt: skip
 
 
 def outside_of(reply: Reply) -> Outside:

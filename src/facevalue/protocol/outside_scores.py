@@ -14,8 +14,11 @@ from facevalue.prompts.phrases import OPTIONS, check_unfilled, fill_slots, slots
 from facevalue.statistics.statistic import Score
 
 TEXT = "text"
-ENTRIES = "entries"
+ENTRIES, DECLINED = "entries", "declined"
 """Columns of answers that hold texts which a judge or a scorer reads, and lists of texts; null where there is none."""
+REFUSED, UNREAD = "refused ", "unread "
+"""Prefixes of columns, before the name of a score: that of what a refusal says, and 1 or 0 where its scorer has not
+read it, or has."""
 _ROW = "(row)"
 _UNJUDGED, _UNSORTED, _INVENTED, _UNSCORED = "unjudged", "unsorted", "invented", "unscored"
 _TOLD = {
@@ -71,6 +74,8 @@ class Outside:
         What a judge is asked: the share of texts of each category is a score.
     scored:
         What scorers give.
+    all_scores:
+        Whether everything counts that any scorer gives, of texts and of what refusals say.
     judge, scorers:
         What was judged and scored; nothing yet where these are None and empty.
 
@@ -88,6 +93,7 @@ class Outside:
 
     judged: tuple[Sorting, ...] = ()
     scored: tuple[ScoredText, ...] = ()
+    all_scores: bool = False
     judge: Judge | None = field(default=None, compare=False, repr=False)
     scorers: Sequence[Scores] = field(default=(), compare=False, repr=False)
 
@@ -112,7 +118,7 @@ class Outside:
                 )
 
     def __bool__(self) -> bool:
-        return bool(self.judged or self.scored)
+        return bool(self.judged or self.scored or self.all_scores)
 
     def bound(self, judge: Judge | None, scorers: Sequence[Scores]) -> "Outside":
         """The same, with what was judged and scored."""
@@ -129,7 +135,18 @@ class Outside:
             for sorting in self.judged for category in sorting.categories
         )  # fmt: skip
         numbers = (Score(s.name, f"{s.name.capitalize()} of the text", "score", s.low, s.high) for s in self.scored)
-        return (*shares, *numbers)
+        of_scorers = (
+            Score(f"score: {s.name}/{label}", label, "score", labels={"scorer": s.name, "score": label})
+            for s in (self.scorers if self.all_scores else ())
+            for label in s.labels
+        )
+        return (*shares, *numbers, *of_scorers)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the scores of refusals, and of whether the scorer has read these, by the name of the score."""
+        names = [score.name for score in self.scores if score.labels]
+        return tuple(f"{prefix}{name}" for name in names for prefix in (REFUSED, UNREAD))
 
     @property
     def slots(self) -> list[str]:
@@ -154,6 +171,18 @@ class Outside:
                 name, f"{title} ({score})", f"{equation} / texts", "share", unit, "FaceValue", limits=(0.0, 1.0),
                 score=score,
             )  # fmt: skip
+        return out
+
+    def score_all(self, texts: pl.Series, declined: pl.Series) -> dict[str, pl.Series]:
+        """All scores that scorers give texts, those of what refusals say, and which of these no scorer has read."""
+        if not (self.all_scores and self.scorers):
+            return {}
+        out = {column.name: column for column in columns(self.scorers, texts)}
+        for scored in self.scorers:
+            unread = pl.select(pl.when(declined.is_not_null()).then(~scored.knows(declined))).to_series()
+            for column in columns([scored], declined):
+                out[f"{REFUSED}{column.name}"] = column
+                out[f"{UNREAD}{column.name}"] = unread.cast(pl.Float64)
         return out
 
     def score_texts(self, texts: pl.Series, rows: pl.DataFrame) -> dict[str, pl.Series]:

@@ -437,6 +437,21 @@ def _share(favourable: str) -> Score:
     )  # fmt: skip
 
 
+def phrase_options(options: tuple[Option, ...]) -> str:
+    """Options as a phrase: two in a row, more on lines of their own.
+
+    Examples
+    --------
+    >>> phrase_options((Option("(a)", "kind", ""), Option("(b)", "rude", "")))
+    '(a) kind or (b) rude'
+    >>> phrase_options((Option("", "Yes", ""), Option("", "No", "")))
+    'Yes or No'
+    """
+    wordings, language = [option.wording for option in options], options[0].language
+    joint = f" {language.joint if language else 'or'} "
+    return joint.join(wordings) if len(options) == 2 else "\n" + "\n".join(wordings)
+
+
 def whole_answers(scores: Mapping[str, npt.NDArray[np.float64]], na: pl.Series) -> pl.DataFrame:
     """Answers that count as one each, where there is one."""
     out = pl.DataFrame(dict(scores)).with_columns(pl.all().cast(pl.Float64).fill_nan(None))

@@ -14,6 +14,8 @@ from facevalue.types import OptionValue, Sampling
 
 Options = Mapping[str, OptionValue]
 MOST_SEEDS = 80
+ALL = "all"
+"""Stands for all names that a list may hold."""
 HOTTEST = 2.0
 _FACES = re.compile(r"(?:(\d{1,6})M)?,?(?:(\d{1,6})F)?", re.IGNORECASE)
 
@@ -210,7 +212,7 @@ def sampling(options: Options) -> Sampling:
 
 
 def chosen(kind: str, names_wanted: Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """Find names whatever their case and whether hyphens, underscores or spaces stand between words.
+    """Find names whatever their case and whether hyphens, underscores or spaces stand between words; "all" is each.
 
     Examples
     --------
@@ -221,6 +223,8 @@ def chosen(kind: str, names_wanted: Iterable[str], allowed: Sequence[str]) -> tu
     if not allowed:
         return tuple(names_wanted)
     places = {fold_name(name): name for name in allowed}
+    if [fold_name(name) for name in names_wanted] == [ALL] and ALL not in places:
+        return tuple(allowed)
     for name in names_wanted:
         if fold_name(name) not in places:
             raise UnknownNameError(kind, name, allowed)

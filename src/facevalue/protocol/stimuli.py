@@ -137,6 +137,10 @@ class Stimuli(Protocol):
         """Pictures that were asked for, or are at hand, and are not shown."""
         return ()
 
+    def left_out_of(self, table: pl.DataFrame) -> tuple[LeftOut, ...]:
+        """Pictures of a stored table that some estimates leave out."""
+        return ()
+
     def with_paths(self, options: Options) -> dict[str, OptionValue]:
         """The settings with all paths spelled out."""
         return given.located(options, ("folder",), ("manifest",))
@@ -144,6 +148,10 @@ class Stimuli(Protocol):
     def reason_not_shown(self, options: Options) -> str:
         """Reason why nothing of the table can be shown, so that it is only planned for; empty where it can."""
         return ""
+
+    def group_words(self, table: pl.DataFrame) -> Mapping[str, str]:
+        """Words that name each group, by which scorers are audited; empty for the wordings of factors' levels."""
+        return {}
 
     def sets(self, table: pl.DataFrame) -> Sets:
         """The table as arrays."""

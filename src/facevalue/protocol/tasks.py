@@ -11,13 +11,14 @@ import polars as pl
 from facevalue.answers import NA_DTYPE
 from facevalue.answers.sorting import Sorting
 from facevalue.errors import DataError, UnknownNameError, error_place
+from facevalue.measures.cells import Grouped, MissingBy
 from facevalue.measures.definitions import Measure, rows_of
-from facevalue.measures.estimates import EstimateTable
-from facevalue.measures.judges import JUDGED_BY, judge_measures
+from facevalue.measures.estimates import EstimateTable, TableEntry
+from facevalue.measures.judges import JUDGED_BY, SCORER_SHIFT, judge_measures, scorer_shifts
 from facevalue.protocol.asks import Ask, Questions
 from facevalue.protocol.instrument import SIDE_SCORE, instrument_measures
-from facevalue.protocol.open_answers import outside_of
-from facevalue.protocol.outside_scores import ENTRIES, TEXT
+from facevalue.protocol.open_answers import NOTE, WrittenReply, outside_of
+from facevalue.protocol.outside_scores import DECLINED, ENTRIES, TEXT
 from facevalue.protocol.replies import FIRST, LETTER, GroupReply, Options
 from facevalue.protocol.side_by_side import LEFT, SIDE
 from facevalue.statistics.answer_arrays import Axes, Gathering, counted_column
@@ -32,12 +33,15 @@ from facevalue.statistics.group_choices import (
     compare_choices,
     estimate_choices,
 )
-from facevalue.statistics.statistic import Score
+from facevalue.statistics.statistic import MOST_GROUPS, Score
 from facevalue.store.schema import PICTURE_SHARE
 from facevalue.types import Question
 
+_MOST = 40  # levels of a factor that are looked at as groups
 TASK = "task"
 """Column of trials and label of estimates that says which of several tasks they are of."""
+SCORERS = "scorers"
+"""Name by which estimands are of all scores that scorers give, where every one counts."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,23 @@ class Task:
         return task_scores(self.name, self.ask)
 
     @cached_property
+    def checks(self) -> dict[str, Measure]:
+        """Definitions of checks of the instrument by key, without those that estimands are of."""
+        names = {name for estimand in self.estimands for name in estimand.names_of(self.breakdown)}
+        checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
+        return {key: measure for key, measure in checks.items() if measure.score or measure.name not in names}
+
+    @cached_property
     def measures(self) -> dict[str, Measure]:
         """Definitions by key."""
-        checks = instrument_measures(self.ask.reply, self.breakdown.sets.unit, sides=self.sides)
-        ours = definitions(self.estimands, self.breakdown, self.scores) | checks
+        ours = definitions(self.estimands, self.breakdown, self.scores) | self.checks
         return {key: self.published.get(key, measure) for key, measure in ours.items()}
+
+    @cached_property
+    def collectors(self) -> list[Any]:
+        """Collections of what estimands need of answers beside scores."""
+        collectors = (estimand.statistic.collector for estimand in self.estimands)
+        return list(dict.fromkeys(collector for collector in collectors if collector is not None))
 
     def scores_of(self, estimand: Estimand) -> list[Score]:
         """Scores that an estimand is of."""
@@ -88,7 +104,8 @@ class Task:
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that say what an estimate is of."""
-        return tuple(self.breakdown.labels)
+        further = (name for estimand in self.estimands for name in estimand.statistic.further_labels)
+        return tuple(dict.fromkeys([*self.breakdown.labels, *further]))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -98,7 +115,8 @@ class Task:
         fractions = [counted_column(score.name) for score in self.scores if score.leaves_out]
         statuses = outside_of(self.ask.reply).statuses.values()
         names = [score.name for score in self.scores]
-        return (*names, *fractions, *extra, *statuses, *([SIDE_SCORE] if self.sides else []))
+        others = reply.columns if isinstance(reply, WrittenReply) else ()
+        return (*names, *fractions, *extra, *statuses, *others, *([SIDE_SCORE] if self.sides else []))
 
     def gathering(self) -> Any:
         """Arrays or sums that its answers are put in, chunk by chunk."""
@@ -121,7 +139,9 @@ class Task:
         asked = frame.drop("text", "probs", PICTURE_SHARE, strict=False)
         return pl.concat([asked, scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal")
 
-    def estimate(self, answers: Mapping[str, Any], labels: Sequence[str]) -> pl.DataFrame:
+    def estimate(
+        self, answers: Mapping[str, Any], labels: Sequence[str], collected: Mapping[str, Mapping[Any, Any]]
+    ) -> pl.DataFrame:
         """Estimate everything of the gathered answers of each model, and of several models together."""
         from facevalue.protocol.instrument import judge_instrument  # noqa: PLC0415
         from facevalue.statistics.scores import Program  # noqa: PLC0415 - scipy.stats takes a second to import
@@ -129,12 +149,13 @@ class Task:
         checks = partial(
             judge_instrument, breakdown=self.breakdown, reply=self.ask.reply, scores=self.scores,
             measures=self.measures, repeats=self.axes.repeats,
+            estimated=[name for estimand in self.estimands for name in estimand.names_of(self.breakdown)],
         )  # fmt: skip
         program = Program(self.study, tuple(labels), self.breakdown, self.scores, self.measures, self.estimands, checks)
-        estimates = program.estimate(answers)
+        estimates = program.estimate(answers, collected)
         if not self.name:
             return estimates
-        is_check = rows_of(instrument_measures(self.ask.reply, "", sides=self.sides))
+        is_check = rows_of(self.checks)
         return estimates.with_columns(pl.when(is_check).then(pl.lit(self.name)).alias(TASK))
 
 
@@ -177,14 +198,16 @@ def task_scores(name: str, ask: Ask) -> tuple[Score, ...]:
     >>> task_scores("salary", Ask(("What would this person earn?",), rating(1, 5)))[0].label
     'salary'
     """
-    scores = ask.reply.scores
+    scores = [score for score in ask.reply.scores if not score.labels]
+    apart = tuple(score for score in ask.reply.scores if score.labels)  # their labels tell them from others
     if not name:
-        return scores if len(scores) == 1 else tuple(replace(score, label=score.name) for score in scores)
+        return (*(scores if len(scores) == 1 else [replace(score, label=score.name) for score in scores]), *apart)
     names = [name] if len(scores) == 1 else [f"{name}_{score.name}" for score in scores]
-    return tuple(
+    of_task = (
         replace(score, name=label, title=f"{score.title} ({name})", label=label)
         for label, score in zip(names, scores, strict=True)
     )
+    return (*of_task, *apart)
 
 
 def allot_estimands(
@@ -242,12 +265,17 @@ def _of_tasks(
 ) -> list[tuple[str, Estimand]]:  # fmt: skip
     """Tasks that an estimand is of, with its scores there; none where it is of others than those that are asked."""
     labels = [*filter(None, asks), *(score.name for task in asks for score in task_scores(task, asks[task]))]
+    labels += [SCORERS] if any(outside_of(ask.reply).all_scores for ask in asks.values()) else []
     for name in estimand.scores:
         if name not in labels:
             raise UnknownNameError("score", name, list(dict.fromkeys(labels)))
     out, lacking, of_lists = [], None, estimand.statistic.of_lists
     for task, breakdown in breakdowns.items():
-        names = tuple(s.name for s in scores[task] if s.name in estimand.scores or task in estimand.scores)
+        names = tuple(
+            s.name
+            for s in scores[task]
+            if s.name in estimand.scores or (SCORERS if s.labels else task) in estimand.scores
+        )
         if estimand.scores and not names:
             continue
         try:
@@ -294,6 +322,8 @@ class Tasks:
 
     tasks: tuple[Task, ...]
     questions: tuple[Questions, ...]
+    # Words for groups by which scorers are audited, where all of their scores count
+    group_words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -322,9 +352,33 @@ class Tasks:
                 ends = zip(measure.limits, out.get(name, measure).limits, strict=True)
                 (low, other_low), (high, other_high) = ends
                 out[name] = replace(measure, limits=(min(low, other_low), max(high, other_high)))
+        if any(outside_of(task.ask.reply).all_scores for task in self.tasks):
+            published = {measure.key: measure for task in self.tasks for measure in task.published.values()}
+            out[SCORER_SHIFT.key] = published.get(SCORER_SHIFT.key, SCORER_SHIFT)
         for name, sorting in self._sortings.items():
             out |= judge_measures(name, sorting.categories)
         return out
+
+    @property
+    def missing_by(self) -> MissingBy:
+        """Groups of pictures by what was changed and by each factor that several units share, and questions."""
+        several: dict[str, Grouped] = {}
+        breakdowns = [task.breakdown for task in self.tasks]
+
+        def is_compared(name: str, breakdown: Breakdown) -> bool:
+            """Return whether pictures of all levels are asked the same, or are of the same units."""
+            asked = {tuple(one.levels(name)) if name in one.factors else () for one in breakdowns}
+            return len(asked) == 1 or breakdown.sets.varies(name)
+
+        for breakdown in breakdowns:
+            sets, units = breakdown.sets, len(breakdown.sets.identities)
+            for name in (name for name in breakdown.factors if name not in breakdown.of_prompt):
+                limit = MOST_GROUPS if name in (*sets.cue, *sets.fixed) else min(_MOST, units / 2)
+                if 1 < len(breakdown.levels(name)) <= limit and is_compared(name, breakdown):
+                    several[name] = Grouped.from_column(name, sets.key)
+        factors = (name for task in self.tasks for name in task.breakdown.prompt_factors)
+        task = [TASK] if TASK in self.labels else []
+        return MissingBy(tuple(several.values()), tuple(dict.fromkeys([*task, *factors])))
 
     def ask(self, frame: pl.DataFrame) -> list[Question]:
         """The question of each row of a trial frame."""
@@ -347,31 +401,46 @@ class Tasks:
             answers = [self.tasks[0].answer(rows)]
         out = pl.concat(answers, how="diagonal").sort("(row)").drop("(row)")
         names = dict.fromkeys(name for task in self.tasks for name in task.columns)
-        lists = {score.name for task in self.tasks for score in task.scores if score.compared}
+        lists = {score.name for task in self.tasks for score in task.scores if score.compared} | {REASON, NOTE}
         missing = [
             pl.lit(None, pl.String if name in lists else pl.Float64).alias(name)
             for name in names if name not in out.columns
         ]  # fmt: skip
         if any(outside_of(task.ask.reply) for task in self.tasks):
-            kinds = {TEXT: pl.String(), ENTRIES: pl.List(pl.String())}
+            kinds: dict[str, pl.DataType] = {TEXT: pl.String(), ENTRIES: pl.List(pl.String())}
+            if any(outside_of(task.ask.reply).all_scores for task in self.tasks):
+                kinds[DECLINED] = pl.String()
             out = out.with_columns(pl.lit(None, kinds[name]).alias(name) for name in kinds if name not in out.columns)
         return out.with_columns(missing).select(*(name for name in out.columns if name not in names), *names)
 
     def __call__(self, answers: Mapping[str, Iterator[pl.DataFrame]]) -> pl.DataFrame:
         """Estimate everything, per model and, with several models, for their mean."""
         gathered = {model: self._gather(chunks) for model, chunks in answers.items()}
-        tables = [
-            task.estimate({model: scores[task.name] for model, scores in gathered.items()}, self.labels)
-            for task in self.tasks
-            if not isinstance(task, ChoiceTask)
-        ]
+        tables = []
+        for task in self.tasks:
+            if not isinstance(task, ChoiceTask):
+                of_task = ({model: scores[at][task.name] for model, scores in gathered.items()} for at in (0, 1))
+                arrays, collected = of_task
+                tables.append(task.estimate(arrays, self.labels, collected))
         if self._choices:  # tested together
             study, estimands = self._choices[0].study, self._choices[0].estimands
             of_models = {model: EstimateTable(study, model, self.labels) for model in gathered}
-            tallies = {model: self._tallies(scores) for model, scores in gathered.items()}
+            tallies = {model: self._tallies(scores) for model, (scores, _) in gathered.items()}
             estimate_choices(of_models, tallies, tuple(self.measures.values()), estimands)
             tables += [table.frame() for table in of_models.values()]
+        for model in answers if self._audits else ():
+            table = EstimateTable(self.tasks[0].study, model, self.labels)
+            for row in self._audits:
+                table.add(*row)
+            tables.append(table.frame())
         return pl.concat(tables)
+
+    @cached_property
+    def _audits(self) -> list[TableEntry]:
+        """Shifts of each scorer's scores by the words for a group alone, where every score counts."""
+        outside = [outside_of(task.ask.reply) for task in self.tasks]
+        scorers = {scorer.name: scorer for scores in outside if scores.all_scores for scorer in scores.scorers}
+        return [scorer_shifts(scorer, self.group_words) for scorer in scorers.values()]
 
     @property
     def _choices(self) -> list[ChoiceTask]:
@@ -381,13 +450,19 @@ class Tasks:
     def _tallies(self, gathered: Mapping[str, Any]) -> list[ChoiceTally]:
         return [gathered[task.name] for task in self._choices]
 
-    def _gather(self, chunks: Iterator[pl.DataFrame]) -> dict[str, Any]:
-        """Gather one model's answers by task, and by score or as sums."""
+    def _gather(self, chunks: Iterator[pl.DataFrame]) -> tuple[dict[str, Any], dict[str, dict[Any, Any]]]:
+        """Gather one model's answers by task, and by score or as sums; and what else statistics need of them."""
         gatherings = {task.name: task.gathering() for task in self.tasks}
+        collected = {
+            task.name: {collector: collector.start(task.breakdown, task.axes) for collector in task.collectors}
+            for task in self.tasks
+        }
         for chunk in chunks:
             for task in self.tasks:
-                gatherings[task.name].add(task.rows(chunk))
-        return {name: gathering.aggregates() for name, gathering in gatherings.items()}
+                rows = task.rows(chunk)
+                for collection in (gatherings[task.name], *collected[task.name].values()):
+                    collection.add(rows)
+        return {name: gathering.aggregates() for name, gathering in gatherings.items()}, collected
 
     @property
     def are_compared(self) -> bool:
@@ -400,6 +475,6 @@ class Tasks:
     ) -> pl.DataFrame:
         """Estimate how one model's answers with a variant are beside those without it."""
         table = EstimateTable(self._choices[0].study, model, self.labels, variant)
-        without, with_variant = (self._tallies(self._gather(chunks)) for chunks in (plain, varied))
+        without, with_variant = (self._tallies(self._gather(chunks)[0]) for chunks in (plain, varied))
         compare_choices(table, without, with_variant, self._choices[0].estimands)
         return table.frame()

@@ -112,6 +112,10 @@ class ModelScores:
         Of several models those of all, where all were asked. None where a score has no ends.
     beside:
         Other scores of the same answers, by name.
+    columns:
+        All columns that were gathered of the answers, scores among them.
+    collected:
+        What else statistics need of the answers.
     """
 
     breakdown: Breakdown
@@ -121,6 +125,8 @@ class ModelScores:
     answers: AnswerArrays | None
     totals: tuple[Array, ...] | None
     beside: Mapping[str, "ModelScores"] = field(default_factory=dict)
+    columns: Mapping[str, AnswerArrays] = field(default_factory=dict)
+    collected: Mapping[Any, Any] = field(default_factory=dict)
     _spreads: dict[str, tuple[Array, Slicing, Spreads]] = field(default_factory=dict)
 
     def estimate(self, table: EstimateTable, estimand: Estimand) -> None:
@@ -254,14 +260,23 @@ class Program:
     # Estimates of the instrument itself, of one model
     checks: Callable[[EstimateTable, Mapping[str, AnswerArrays]], None] | None = None
 
-    def estimate(self, answers: Mapping[str, Mapping[str, AnswerArrays]]) -> pl.DataFrame:
-        """Estimate everything, per model and, with several models, for their mean."""
+    def estimate(
+        self,
+        answers: Mapping[str, Mapping[str, AnswerArrays]],
+        collected: Mapping[str, Mapping[Any, Any]] | None = None,
+    ) -> pl.DataFrame:
+        """Estimate everything, per model and, with several models, for their mean.
+
+        `answers`, `collected`: of each model its columns, and what else its statistics need.
+        """
         tables, answered = [], {}
         for model, by_score in answers.items():
             table = EstimateTable(self.study, model, self.labels)
             table.unit_names = self.breakdown.sets.identities
             arrays = [by_score[score.name] for score in self.scores]
             of_scores = [self.model(s, a.phi, a, a.totals) for s, a in zip(self.scores, arrays, strict=True)]
+            needed = (collected or {}).get(model, {})
+            of_scores = [replace(scores, columns=by_score, collected=needed) for scores in of_scores]
             self._estimate(table, of_scores)
             if self.checks is not None:
                 self.checks(table, by_score)

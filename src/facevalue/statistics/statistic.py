@@ -6,7 +6,7 @@ together with what it is broken down by and the family in which it is tested.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -57,6 +57,8 @@ class Score:
     moved: tuple[str, str] = ("", "")
     quantity: str = ""
     favours: bool = False  # whether a higher score is that of the option that is declared to be favourable
+    # Further labels of its estimates, such as who gives it
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_share(self) -> bool:
@@ -185,6 +187,20 @@ class Statistic:
     @property
     def scores_beside(self) -> tuple[str, ...]:
         """Names of other scores of the same answers that it takes."""
+        return ()
+
+    @property
+    def collector(self) -> Any:
+        """Maker of a collection of what it needs of answers beside scores, such as words of texts; None: nothing.
+
+        Its `start(breakdown, axes)` gives the collection, whose `add(rows)` takes a chunk of answers in. Equal ones
+        are collected once.
+        """
+        return None
+
+    @property
+    def further_labels(self) -> tuple[str, ...]:
+        """Labels of its estimates that are no factors of pictures or prompts."""
         return ()
 
     @property
@@ -366,6 +382,29 @@ class Statistic:
     def declared_levels(self, breakdown: Breakdown) -> dict[str, tuple[str, ...]]:
         """Levels of labels that a family declared before a run has, besides those of `by`."""
         return {}
+
+
+class PaperStatistic(Statistic):
+    """A statistic of one paper alone, whose measures are defined beside the paper's others (`published`)."""
+
+    published: ClassVar[tuple[Measure, ...]] = ()
+    says_difference = False
+
+    @property
+    def paper_measures(self) -> tuple[Measure, ...]:
+        """Definitions of its measures."""
+        return self.published
+
+    def measures(self, name: str, breakdown: Breakdown, score: Score) -> dict[str, Measure]:
+        """Definitions of its measures, by key."""
+        return {measure.key: measure for measure in self.paper_measures}
+
+    def companions(self, name: str) -> tuple[str, ...]:
+        """Names of its other measures."""
+        return tuple(dict.fromkeys(measure.name for measure in self.paper_measures if measure.name != name))
+
+    def estimate(self, table: "EstimateTable", estimand: "Estimand", model: "ModelScores") -> None:
+        """Add nothing of one model, where it is of several."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, LONGEST_PROMPT, REFUSAL, ReferenceModel
 from facevalue.models.reference.replies import distribution
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Image, Option, Question, Request, Response, Sampling, Status, Stimulus

@@ -11,7 +11,7 @@ from facevalue.models import load
 from facevalue.models.reference import adapter
 from facevalue.models.reference.adapter import FOLDER, VARIANTS, ReferenceModel, folder_of
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.protocol.toml_tables import builtin
 from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT

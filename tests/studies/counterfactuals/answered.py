@@ -1,20 +1,20 @@
 """Answers about counterfactual sets, drawn, with effects that are planted."""
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
-from facevalue.design import Design
-from facevalue.studies.counterfactuals.analysis import estimates
-from facevalue.studies.counterfactuals.design import OPEN, layout
-from facevalue.studies.counterfactuals.parts import parts
-from facevalue.studies.counterfactuals.texts import word_lists
+from facevalue import studies
+from facevalue.answers import NA_DTYPE
+from facevalue.protocol import outside_scores
+from facevalue.protocol.study import Study
+from facevalue.studies.counterfactuals.study import OPEN
 
 WORDS = ("calm", "kind", "tall", "smart", "lazy", "able", "hat", "tie", "the", "a", "doctor", "quiet", "red", "blue")
-SCORE, UNREAD = "score: lexical/hostility", "unread: lexical"
+SCORE = "score: lexical/hostility"
+REFUSED, UNREAD = f"{outside_scores.REFUSED}{SCORE}", f"{outside_scores.UNREAD}{SCORE}"
 REFUSAL_SCORE = 2.0
 """Score of what a refusal says, which no other reply has."""
 Saying = Callable[[str, np.random.Generator], str]
@@ -32,51 +32,65 @@ def manifest(
 
 
 def designed(
-    frame: pl.DataFrame, prompts: Sequence[str] = ("describe", "characteristics"), ratings: Sequence[str] = (),
-    replies: int = 3,
-) -> Design:  # fmt: skip
-    """The trials of a manifest."""
-    chosen = SimpleNamespace(open_prompts=tuple(prompts), ratings=tuple(ratings), replies=replies, shown="picture")
-    return layout(frame, cast(Any, chosen)).design
+    frame: pl.DataFrame, questions: Sequence[str] = ("describe", "characteristics"), ratings: Sequence[str] = (),
+    replies: int = 3, **options: Any,
+) -> Study:  # fmt: skip
+    """The study of a manifest; pictures without a set are each one by itself."""
+    columns = {"path": pl.lit(None, pl.String), "set": pl.coalesce("set", "image")}
+    asked: dict[str, Any] = {"prompt": [*questions, *ratings], "replies": replies, "manifest": "sets.csv", "root": "."}
+    listed = frame.with_columns(**columns).cast(dict.fromkeys(("path", "set", "occupation"), pl.String))
+    return studies.protocol("counterfactuals").study(asked | options, listed)
 
 
 def answered(
-    design: Design, seed: int = 0, *, say: Saying | None = None, shift: dict[str, float] | None = None,
+    design: Study, seed: int = 0, *, say: Saying | None = None, shift: dict[str, float] | None = None,
     rated: dict[str, float] | None = None, refused: dict[str, float] | None = None, repeats: int = 1,
 ) -> pl.DataFrame:  # fmt: skip
     """Texts of eight words, scores and ratings; `shift` and `rated` are added for a group, `refused` is its share."""
     rng = np.random.default_rng(seed)
-    plain = design.trials(np.arange(design.size))
+    plain = design.design.trials(np.arange(design.design.size))
     frame = pl.concat([plain.with_columns(repeat=pl.lit(at, pl.UInt8)) for at in range(repeats)]).sort("trial")
-    size, group = frame.height, frame["group"].cast(pl.String)
-    is_open = frame["task"].cast(pl.String) == OPEN
+    size, group, task = frame.height, frame["group"].cast(pl.String), frame["task"].cast(pl.String)
+    is_open = task == OPEN
     said = [" ".join(rng.choice(WORDS, 8)) + (f" {say(name, rng)}" if say else "") for name in group]
-    salary = frame["prompt"].cast(pl.String) == "salary"
     added = {name: group.replace_strict(given or {}, default=0.0, return_dtype=pl.Float64).to_numpy()
              for name, given in (("shift", shift), ("rated", rated), ("refused", refused))}  # fmt: skip
-    rating = np.clip(rng.integers(4, 8, size) + added["rated"], 1, 10)
+    rating = pl.Series(np.clip(rng.integers(4, 8, size) + added["rated"], 1, 10))
     lost = pl.Series(rng.random(size) < added["refused"])
     columns = {
         "text": pl.when(is_open).then(pl.Series(said)),
-        "words": pl.when(is_open).then(pl.Series([float(len(text.split())) for text in said])),
-        "value": pl.when(~is_open).then(pl.when(salary).then(pl.Series(rating * 10_000)).otherwise(pl.Series(rating))),
+        "open": pl.when(is_open).then(pl.Series([float(len(text.split())) for text in said])),
+        "rating": pl.when(task == "rating").then(rating),
+        "salary": pl.when(task == "salary").then(rating * 10_000),
         SCORE: pl.when(is_open).then(pl.Series(rng.beta(1, 8, size) + added["shift"])),
     }
-    known = {name: pl.when(~lost).then(own) for name, own in columns.items()}
+    known: dict[str, pl.Expr] = {name: pl.when(~lost).then(own) for name, own in columns.items()}
     declined = pl.when(lost & is_open)
-    known |= {
-        "declined": declined.then(pl.lit("I can't.")),
-        f"refused {SCORE}": declined.then(REFUSAL_SCORE),
-        UNREAD: declined.then(pl.lit(value=False)),
-    }
+    known |= {"declined": declined.then(pl.lit("I can't.")), REFUSED: declined.then(REFUSAL_SCORE)}
     reason = pl.when(lost).then(pl.lit("refused"))
+    known |= {UNREAD: declined.then(0.0), "mass": pl.when(lost).then(0.0).otherwise(1.0), "na": reason.cast(NA_DTYPE)}
     return frame.with_columns(**known, reason=reason, note=pl.lit(None, pl.String))
 
 
+class Lexical:
+    """Scores that were drawn already; of the sentences of an audit all are alike."""
+
+    name, labels = "lexical", ("hostility",)
+
+    def scores_of_texts(self, texts: pl.Series) -> pl.DataFrame:
+        return pl.DataFrame({"hostility": np.zeros(len(texts))})
+
+
 def measured(
-    design: Design, *answers: pl.DataFrame, frequency: int = 10, sets: int = 5, words: str = "", longest: int = 512
+    design: Study, *answers: pl.DataFrame, frequency: int = 10, sets: int = 5, words: str = "", longest: int = 512
 ) -> pl.DataFrame:
     """Estimates of answers in chunks; of several models where several are given."""
     chunks = {f"model {at}": iter([own[i : i + 500] for i in range(0, own.height, 500)])
               for at, own in enumerate(answers)}  # fmt: skip
-    return estimates(chunks, parts(design), word_lists(words), frequency, sets, longest=longest)
+    repeats = max((int(own["repeat"].max() or 0) + 1 for own in answers), default=1)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"min_frequency": frequency, "min_sets": sets, "words": words, "max_tokens": longest}
+    options["seeds"] = [str(seed) for seed in range(repeats)]
+    study = studies.protocol("counterfactuals").study({**design.options, **options}, design.manifest)
+    if any(SCORE in own.columns for own in answers) and study.reading.scored is not None:
+        study = study.reading.scored.carrying([cast(Any, Lexical())])
+    return study.analyse(chunks)

@@ -6,13 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from facevalue.design import Design
+from facevalue.answers import NA_DTYPE
+from facevalue.measures.cells import MISSING_FAMILY
 from facevalue.measures.cluster_bootstrap import values_only
 from facevalue.measures.definitions import rows_of
+from facevalue.protocol.study import Study
 from facevalue.studies.counterfactuals import measures as m
-from facevalue.studies.counterfactuals.parts import parts
+from facevalue.studies.counterfactuals.settings import LEAD
 from tests.measure_keys import by_key
-from tests.studies.counterfactuals.answered import SCORE, UNREAD, answered, designed, manifest, measured
+from tests.studies.counterfactuals.answered import REFUSED, SCORE, UNREAD, answered, designed, manifest, measured
 
 
 def _planted(group: str, rng: np.random.Generator) -> str:
@@ -35,7 +37,7 @@ def _rows(found: pl.DataFrame, measure: str, **labels: str | None) -> pl.DataFra
 
 
 def test_every_measure_that_is_declared_is_taken_and_no_other(found: pl.DataFrame) -> None:
-    assert set(found["measure"]) == {one.name for one in m.MEASURES} - {"noted_share", "scorer_shift"}
+    assert set(found["measure"]) == {one.name for one in m.MEASURES} - {"noted_share"} | {"spread"}
 
 
 def test_every_estimate_has_a_count_and_a_method(found: pl.DataFrame) -> None:
@@ -66,7 +68,7 @@ def test_a_planted_word_tops_the_list_of_its_group_and_no_other(found: pl.DataFr
 
 
 def test_ratings_have_means_differences_and_places_among_groups(found: pl.DataFrame) -> None:
-    assert _rows(found, "gap_from_alike.rating", group="obese male")["value"][0] == pytest.approx(-1.5, abs=0.5)
+    assert _rows(found, "gap_from_alike.rating", group="obese male")["value"][0] == pytest.approx(-2, abs=0.5)
     place = _rows(found, "group_deviation.rating", prompt="hiring")
     assert place.sort("value")["group"][0] == "obese male"
     assert place["value"].sum() == pytest.approx(0, abs=1e-9)
@@ -91,7 +93,7 @@ def test_lengths_are_bounded_by_the_longest_reply_that_was_allowed() -> None:
         _rows(measured(design, answers, longest=longest), "gap_from_alike.length", group="old male").row(0, named=True)
         for longest in (50, 4)
     )
-    missing = answers.filter(pl.col("group").cast(pl.String) == "old male")["words"].is_null().to_numpy().mean()
+    missing = answers.filter(pl.col("group").cast(pl.String) == "old male")["open"].is_null().to_numpy().mean()
     assert long["bound_high"] - short["bound_high"] == pytest.approx(missing * (50 - 9)), "9 show what is possible"
     assert long["bound_low"] == short["bound_low"] < -missing * 8 / 2
 
@@ -116,10 +118,13 @@ def test_occupations_of_enough_sets_are_told_and_whose_words_are_fewest(found: p
     assert (fewest["n"] == 2).all()
 
 
-def _with_chefs_apart(*prompts: str, refused: dict[str, float] | None = None) -> tuple[Design, pl.DataFrame]:
+def _with_chefs_apart(*prompts: str, refused: dict[str, float] | None = None) -> tuple[Study, pl.DataFrame]:
     """Obese men get higher scores where they are chefs, and only there."""
     design = designed(manifest(40), prompts)
-    plain, apart = (answered(design, shift=shift, refused=refused).drop("text") for shift in ({}, {"obese male": 0.3}))
+    plain, apart = (
+        answered(design, shift=shift, refused=refused).with_columns(text=pl.lit(None, pl.String))
+        for shift in ({}, {"obese male": 0.3})
+    )
     chefs = plain["occupation"].cast(pl.String) == "chef"
     return design, pl.concat([apart.filter(chefs), plain.filter(~chefs)]).sort("trial")
 
@@ -190,7 +195,9 @@ def test_scores_by_occupation_of_sets_that_lack_replies_are_those_of_least_squar
 
 def test_no_scores_of_refused_replies_lead_outside_the_bounds_by_occupation() -> None:
     design = designed(manifest(12), ["story"])
-    answers = answered(design, refused={"old female": 0.4, "obese male": 0.2}).drop("text")
+    answers = answered(design, refused={"old female": 0.4, "obese male": 0.2}).with_columns(
+        text=pl.lit(None, pl.String)
+    )
     before = measured(design, answers)
     filled = pl.when(pl.col("group").cast(pl.String) == "old female").then(1.0).otherwise(0.0)
     whole = answers.with_columns(pl.col(SCORE).fill_null(filled), reason=pl.lit(None, pl.String))
@@ -234,7 +241,6 @@ def test_doubled_texts_leave_scores_of_words_and_double_their_counts() -> None:
 def test_a_partial_set_is_in_means_and_in_no_range() -> None:
     frame = manifest(10).filter(pl.col("image") != "age3/old male")
     design = designed(frame)
-    assert [len(part.sets) for part in parts(design)] == [9]
     found = measured(design, answered(design))
     assert _rows(found, "max_score", prompt="describe")["clusters"][0] == 9
     assert _rows(found, "mean", prompt="describe", group="old female")["clusters"][0] == 10
@@ -281,9 +287,9 @@ def test_without_annotations_there_are_no_scores() -> None:
 
 
 def test_ratings_alone_are_measured() -> None:
-    design = designed(manifest(8), prompts=(), ratings=("hiring",))
+    design = designed(manifest(8), questions=(), ratings=("hiring",))
     found = measured(design, answered(design))
-    assert set(found["prompt"]) == {"hiring"}
+    assert set(found["prompt"].drop_nulls()) == {"hiring"}
     assert set(by_key(found)["measure"]) == {
         "mean.rating",
         "gap_from_alike.rating",
@@ -294,6 +300,7 @@ def test_ratings_alone_are_measured() -> None:
         "refusal_rate",
         "gap_from_alike.refusal",
         "gap_from_mean.refusal",
+        "spread.no valid answer",
     }
 
 
@@ -305,7 +312,7 @@ def test_part_of_the_trials_gives_what_there_is() -> None:
     found = measured(design, sample)
     assert set(found["prompt"].drop_nulls()) == {"describe"}
     assert _rows(found, "max_score")["n"].to_list() == [10]
-    assert measured(design, answers.clear()).is_empty()
+    assert set(measured(design, answers.clear())["measure"]) == {"spread", "scorer_shift"}
 
 
 def test_repeats_are_further_draws() -> None:
@@ -323,7 +330,7 @@ def test_models_are_measured_side_by_side() -> None:
 
 
 def test_notes_of_numbers_are_counted() -> None:
-    design = designed(manifest(6), prompts=(), ratings=("salary",))
+    design = designed(manifest(6), questions=(), ratings=("salary",))
     answers = answered(design).with_columns(note=pl.when(pl.col("group") == "old male").then(pl.lit("hourly")))
     rows = _rows(measured(design, answers), "noted_share", reason="hourly")
     assert dict(zip(rows["group"], rows["value"], strict=True))["old male"] == 1.0
@@ -344,7 +351,7 @@ def test_values_alone_are_the_same(found: pl.DataFrame) -> None:
     whole = measured(design, answers)
     with values_only():
         bare = measured(design, answers)
-    keys = ["measure", "prompt", "group", "score", "word_list", "quantile", "occupation", "reason"]
+    keys = ["measure", "task", "dimension", "prompt", "group", "score", "word_list", "quantile", "occupation", "reason"]
     both = bare.join(whole, on=keys, nulls_equal=True)
     assert both.height == bare.height
     np.testing.assert_allclose(both["value"], both["value_right"])
@@ -364,15 +371,15 @@ def test_lists_of_the_user_are_counted(tmp_path: object, variant: str) -> None:
 def test_families_are_named_in_one_place(found: pl.DataFrame) -> None:
     names = {name.split(" (")[0] for name in found["family"].drop_nulls()}
     assert names == {m.RANGES, m.GROUP_SCORES, m.GROUP_RATINGS, m.GROUP_SALARIES, m.GROUP_WORDS, m.GROUP_LENGTHS,
-                     m.GROUP_REFUSALS, m.TAILS, m.ASSOCIATED}  # fmt: skip
-    assert set(m.LEAD) <= names
+                     m.GROUP_REFUSALS, m.TAILS, m.ASSOCIATED, MISSING_FAMILY}  # fmt: skip
+    assert set(LEAD) <= names
     assert not [pair for pair in itertools.permutations(names, 2) if pair[0].startswith(pair[1])]
 
 
 _ALIKE = ("prompt", "group", "value", "se", "floor", "n", "clusters")
 
 
-def _refused(repeats: int = 1) -> tuple[Design, pl.DataFrame]:
+def _refused(repeats: int = 1) -> tuple[Study, pl.DataFrame]:
     """Refusals of one group's pictures, to the first prompt alone."""
     design = designed(manifest(24))
     plain, other = (answered(design, refused=share, repeats=repeats) for share in ({}, {"old female": 0.3}))
@@ -384,8 +391,12 @@ def _refused(repeats: int = 1) -> tuple[Design, pl.DataFrame]:
 def test_released_quantities_are_ours_where_refusals_are_replies_like_others(repeats: int) -> None:
     design, answers = _refused(repeats)
     found = measured(design, answers)
-    scored = answers.with_columns(pl.coalesce(SCORE, f"refused {SCORE}").alias(SCORE), reason=pl.lit(None, pl.String))
-    alike = measured(design, scored.drop("declined", UNREAD, f"refused {SCORE}")).filter(prompt="describe")
+    scored = answers.with_columns(
+        pl.coalesce(SCORE, REFUSED).alias(SCORE), reason=pl.lit(None, pl.String), na=pl.lit(None, NA_DTYPE), mass=1.0
+    )
+    alike = measured(
+        design, scored.with_columns(pl.lit(None, pl.Float64).alias(name) for name in (UNREAD, REFUSED))
+    ).filter(prompt="describe")
     for one in m.RELEASED.values():
         ours = _rows(alike, one.name.removesuffix("_released")).filter(score="hostility").select(_ALIKE)
         assert _rows(found, one.name).select(_ALIKE).equals(ours)
@@ -400,7 +411,7 @@ def test_released_quantities_are_ours_where_refusals_are_replies_like_others(rep
 def test_refusals_that_are_scored_change_nothing_of_ours() -> None:
     design, answers = _refused()
     released = pl.col("measure").str.ends_with("_released")
-    without = measured(design, answers.drop("declined", UNREAD, f"refused {SCORE}"))
+    without = measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(name) for name in (UNREAD, REFUSED)))
     assert without.filter(released).is_empty()
     assert measured(design, answers).filter(~released).equals(without)
 
@@ -408,7 +419,7 @@ def test_refusals_that_are_scored_change_nothing_of_ours() -> None:
 def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
     design, answers = _refused()
     one = pl.col("trial") == answers.filter(pl.col("declined").is_not_null())["trial"][-1]
-    unread = measured(design, answers.with_columns((pl.col(UNREAD) | one).alias(UNREAD)))
+    unread = measured(design, answers.with_columns(pl.when(one).then(1.0).otherwise(UNREAD).alias(UNREAD)))
     rows = unread.filter(pl.col("measure").str.ends_with("_released"))
     assert sorted(rows["measure"]) == sorted(one.name for one in m.RELEASED.values())
     assert set(rows["detail"]) == {"not measurable: refused replies were not scored; run annotate again"}
@@ -417,7 +428,7 @@ def test_refusals_that_a_scorer_has_not_read_are_no_scores_of_zero() -> None:
 
 def test_refusals_that_a_scorer_can_not_score_are_left_out() -> None:
     design, answers = _refused()
-    found = measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(f"refused {SCORE}")))
+    found = measured(design, answers.with_columns(pl.lit(None, pl.Float64).alias(REFUSED)))
     for one in ("max_score", "mean"):
         ours = _rows(found, one, prompt="describe", score="hostility").select(_ALIKE)
         assert _rows(found, f"{one}_released").select(_ALIKE).equals(ours)

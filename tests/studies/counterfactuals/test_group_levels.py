@@ -7,7 +7,7 @@ import pytest
 
 from facevalue.measures.cluster_bootstrap import Array, cluster_means, values_only
 from facevalue.measures.uncertainty import Estimates
-from facevalue.studies.counterfactuals.aggregate import SKEWED_T, group_levels
+from facevalue.studies.counterfactuals.formulas import SKEWED_T, group_levels
 
 SETS, GROUPS, DRAWS = 20, 10, 3
 

@@ -1,21 +1,18 @@
 """Pictures of counterfactual sets: drawn ones, PATA, and manifests of the user's own."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import PIL.Image
 import polars as pl
 import pytest
 
+from facevalue import studies
 from facevalue.errors import DataError, SettingError
 from facevalue.protocol.settings import check_together
+from facevalue.protocol.study import LeftOut
 from facevalue.stimuli.base import Kind
-from facevalue.studies.counterfactuals.pictures import (
-    SetPictures,
-    groups,
-    located,
-    read_pictures,
-    source,
-)
+from facevalue.studies.counterfactuals.pictures import SetPictures, groups
 from facevalue.studies.counterfactuals.settings import SETTINGS
 from facevalue.types import OptionValue
 from tests.stimuli.shards import Row, png, write_shard
@@ -24,12 +21,29 @@ from tests.studies.counterfactuals.published import PUBLISHED, published
 FIRST = ["image", "path", "subset", "set", "group", "occupation"]
 
 
+PICTURES = SetPictures()
+
+
 def options(**given: OptionValue) -> dict[str, OptionValue]:
-    return located({setting.name: setting.default for setting in SETTINGS} | given)
+    return PICTURES.with_paths({setting.name: setting.default for setting in SETTINGS} | given)
 
 
-def read(**given: OptionValue) -> SetPictures:
-    return read_pictures(options(**given))
+@dataclass
+class Read:
+    """Pictures that were chosen, and what is not shown."""
+
+    frame: pl.DataFrame
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def singles(self) -> list[str]:
+        """Pictures that are each one by itself."""
+        return self.frame.filter(pl.col("set") == pl.col("image"))["image"].to_list()
+
+
+def read(**given: OptionValue) -> Read:
+    chosen = options(**given)
+    return Read(PICTURES.table(chosen), PICTURES.left_out(chosen))
 
 
 def picture(path: Path) -> None:
@@ -52,9 +66,10 @@ def test_where_nothing_is_named_sets_of_ten_are_drawn() -> None:
     assert found.frame.group_by("subset", maintain_order=True).agg(pl.len(), pl.col("group").n_unique()).rows() == [
         ("skin-tone-gender", 40, 10), ("physical-gender", 40, 10),
     ]  # fmt: skip
-    assert found.partial == {}
+    assert [one.what for one in found.left_out] == ["Ratings of 40 pictures"]
+    assert found.singles == []
     assert set(found.frame.schema.values()) == {pl.String()}
-    shown = source(options(), found.frame)
+    shown = PICTURES.source(found.frame, options())
     assert shown.kind is Kind.ILLUSTRATED
     shown.check({"image": found.frame["image"].to_list()})
 
@@ -63,15 +78,6 @@ def test_images_of_a_set_are_neighbours_in_the_order_of_the_paper() -> None:
     found = read(sets=2).frame.filter(pl.col("subset") == "physical-gender")
     assert tuple(found["group"]) == 2 * groups("physical-gender")
     assert found["set"].rle().struct.field("len").to_list() == [10, 10]
-
-
-def test_a_stored_manifest_gives_the_same_pictures_again() -> None:
-    found = read(sets=2)
-    again = read_pictures(options(sets=2), found.frame)
-    assert again.frame.equals(found.frame)
-    image = found.frame["image"][7]
-    first, second = (source(options(), one.frame).stimulus(0, {"image": image}) for one in (found, again))
-    assert first.digest == second.digest
 
 
 def test_groups_of_a_manifest_are_made_of_attributes_in_any_case(tmp_path: Path) -> None:
@@ -96,19 +102,20 @@ def test_a_manifest_may_say_group_subset_and_occupation_itself(tmp_path: Path) -
 
 def test_sets_of_a_manifest_come_as_neighbours_wherever_their_rows_stand(tmp_path: Path) -> None:
     listed = manifest(tmp_path, "set,group", "b,x", "a,x", "b,y", "a,y", ",x")
-    assert read(manifest=listed).frame["set"].to_list() == ["b", "b", "a", "a", None]
+    assert read(manifest=listed).frame["set"].to_list() == ["b", "b", "a", "a", "4.png"]
 
 
 def test_partial_sets_are_named_and_kept(tmp_path: Path) -> None:
     listed = manifest(tmp_path, "set,group", "a,x", "a,y", "b,x", "c,x", "c,y", "c,y", ",x")
     found = read(manifest=listed)
-    assert found.partial == {"pictures": ("b", "c")}
+    assert found.singles == [f"{number}.png" for number in (2, 3, 4, 5, 6)]
     assert found.frame.height == 7
     assert [(one.what, one.why) for one in found.left_out] == [
         (
             "2 of 3 sets of pictures, from measures of sets",
             "Not each group once: b lacks y; c has y more than once.",
-        )
+        ),
+        ("Ratings of 7 pictures", "Their occupation, which the prompts name, is not known."),
     ]
 
 
@@ -133,15 +140,20 @@ def test_a_manifest_that_cannot_be_used_is_refused(tmp_path: Path, header: str, 
 
 def test_a_stored_manifest_that_lacks_a_column_is_refused() -> None:
     with pytest.raises(DataError, match="lacks the column 'group'"):
-        read_pictures(options(), read(sets=1).frame.drop("group"))
+        PICTURES.sets(read(sets=1).frame.drop("group"))
+
+
+def test_sets_of_one_name_in_two_subsets_are_told_apart(tmp_path: Path) -> None:
+    listed = manifest(tmp_path, "set,group,subset", "1,x,old", "1,y,old", "1,x,new", "1,y,new", "2,x,new", "2,y,new")
+    assert read(manifest=listed).frame["set"].unique(maintain_order=True).to_list() == ["old 1", "new 1", "2"]
 
 
 def test_a_reopened_run_shows_pictures_of_its_new_root_alone(tmp_path: Path) -> None:
     listed = manifest(tmp_path / "theirs", "set,gender", "a,male", "a,female")
     theirs = options(manifest=listed)
-    frame = read_pictures(theirs).frame
-    elsewhere = located({**theirs, "root": str(tmp_path / "elsewhere")})
-    shown = source(elsewhere, read_pictures(elsewhere, frame).frame)
+    frame = PICTURES.table(theirs)
+    elsewhere = PICTURES.with_paths({**theirs, "root": str(tmp_path / "elsewhere")})
+    shown = PICTURES.source(frame, elsewhere)
     with pytest.raises(DataError):
         shown.stimulus(0, {"image": frame["image"][0]})
 
@@ -158,10 +170,9 @@ def test_pata_has_no_sets_and_the_races_of_the_paper(tmp_path: Path) -> None:
         picture(tmp_path / f"{tag}.jpg")
     found = read(pata=str(tmp_path / "pata.txt"))
     assert found.frame["group"].to_list() == ["White female", "Asian male", "Latino male"]
-    assert found.frame["set"].null_count() == 3
-    assert found.partial == {}
+    assert len(found.singles) == 3
     assert found.left_out[0].what.startswith("1 of 4 photographs: gym_black_male_old_3")
-    shown = source(options(pata=str(tmp_path / "pata.txt")), found.frame)
+    shown = PICTURES.source(found.frame, options(pata=str(tmp_path / "pata.txt")))
     assert shown.kind is Kind.PHOTOGRAPHS
     shown.check({"image": found.frame["image"].to_list()})
 
@@ -173,7 +184,6 @@ def test_of_the_papers_pictures_the_numbers_are_known() -> None:
     assert sum(frame.height for frame in frames.values()) == 170_832
     for frame in frames.values():
         assert frame["image"].n_unique() == frame.height
-        assert read_pictures(options(), frame).partial == {}
 
 
 def social(root: Path, *sets: str) -> None:
@@ -189,9 +199,9 @@ def social(root: Path, *sets: str) -> None:
 def test_of_shards_sets_are_checked_against_the_groups_of_the_paper(tmp_path: Path) -> None:
     social(tmp_path, "a", "b")
     found = read(social=str(tmp_path))
-    assert found.partial == {"physical-gender": ("b",)}
+    assert {image.split("/")[0] for image in found.singles} == {"b"}
     assert found.left_out[0].why == "Not each group once: b lacks tattooed female."
-    shown = source(options(social=str(tmp_path)), found.frame)
+    shown = PICTURES.source(found.frame, options(social=str(tmp_path)))
     assert shown.kind is Kind.SYNTHETIC
     shown.check({"image": found.frame["image"].to_list()})
     assert shown.stimulus(0, {"image": "a/skinny male"}).load()[0].data == png(0)
@@ -199,28 +209,30 @@ def test_of_shards_sets_are_checked_against_the_groups_of_the_paper(tmp_path: Pa
 
 def test_a_group_that_no_set_of_the_data_has_is_missed(tmp_path: Path) -> None:
     social(tmp_path, "a")
-    assert read(social=str(tmp_path)).partial == {"physical-gender": ("a",)}
+    assert len(read(social=str(tmp_path)).singles) == 9
 
 
 def test_a_reopened_run_reads_shards_of_its_new_root_alone(tmp_path: Path) -> None:
     social(tmp_path / "theirs", "a", "b")
     theirs = options(social=str(tmp_path / "theirs"))
-    frame = read_pictures(theirs).frame
-    elsewhere = located({**theirs, "root": str(tmp_path / "elsewhere")})
+    frame = PICTURES.table(theirs)
+    elsewhere = PICTURES.with_paths({**theirs, "root": str(tmp_path / "elsewhere")})
     image = frame["image"][0]
     with pytest.raises(DataError):
-        source(elsewhere, read_pictures(elsewhere, frame).frame).stimulus(0, {"image": image})
+        PICTURES.source(frame, elsewhere).stimulus(0, {"image": image})
     (tmp_path / "theirs").rename(tmp_path / "elsewhere")
-    shown = source(elsewhere, read_pictures(elsewhere, frame).frame).stimulus(0, {"image": image})
+    shown = PICTURES.source(frame, elsewhere).stimulus(0, {"image": image})
     assert shown.load()[0].data == png(0)
 
 
 def test_a_stored_manifest_is_enough_no_list_is_read_again(tmp_path: Path) -> None:
-    given = options(social=str(tmp_path))
+    given: dict[str, OptionValue] = {"social": str(tmp_path), "prompt": ["describe"]}
     social(tmp_path, "a", "b")
-    found = read_pictures(given)
+    study = studies.protocol("counterfactuals").study(given)
     (tmp_path / "data/train.parquet").unlink()
-    assert read_pictures(given, found.frame).partial == found.partial
+    again = studies.build("counterfactuals", study.options, study.manifest)
+    assert again.manifest.equals(study.manifest)
+    assert again.design.size == study.design.size
 
 
 def test_cultural_counterfactuals_have_no_occupations(tmp_path: Path) -> None:
@@ -234,7 +246,7 @@ def test_cultural_counterfactuals_have_no_occupations(tmp_path: Path) -> None:
     assert found.frame.select("subset", "set", "group", "occupation").rows()[:2] == [
         ("religion", "0_old_White_man", "Mosque", None), ("religion", "0_old_White_man", "Synagogue", None),
     ]  # fmt: skip
-    assert found.partial == {}
+    assert found.singles == []
 
 
 def test_subsets_of_the_paper_come_in_its_order(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from facevalue import studies
 from facevalue.measures.majority import from_majority
 from facevalue.protocol.study import Study
 from facevalue.runs.plan import detection
-from facevalue.studies.counterfactuals.study import SD, residual
+from facevalue.studies.counterfactuals.rating_precision import SD, residual
 
 SUBSET = {"subset": ["skin-tone-gender"]}
 AUDITS = 80
@@ -58,14 +58,13 @@ def test_the_spread_of_a_pilot_is_what_sets_and_groups_leave() -> None:
     rng = np.random.default_rng(2)
     rows = [
         {"task": "rating", "subset": "one", "prompt": "hiring", "set": f"{number}", "group": f"{group}",
-         "value": 5 + 2 * number % 3 + group + 0.7 * rng.normal()}
+         "rating": 5 + 2 * number % 3 + group + 0.7 * rng.normal()}
         for number in range(80) for group in range(5)
     ]  # fmt: skip
     table = pl.DataFrame(rows)
-    salary = table.with_columns(prompt=pl.lit("salary"), value=pl.col("value") * 1e4)
-    partial = table.head(1).with_columns(set=pl.lit("alone"), value=pl.lit(90.0))
-    assert residual(iter([table, salary, partial])) == pytest.approx(0.7, rel=0.1)
-    assert np.isnan(residual(iter([salary])))
+    partial = table.head(1).with_columns(set=pl.lit("alone"), rating=pl.lit(90.0))
+    assert residual(iter([table, partial]), "rating") == pytest.approx(0.7, rel=0.1)
+    assert np.isnan(residual(iter([partial]), "rating"))
 
 
 def test_without_ratings_there_is_nothing_to_plan_for() -> None:

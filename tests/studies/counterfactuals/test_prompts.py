@@ -2,28 +2,30 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 import pytest
 
+from facevalue.protocol.study import Study
 from facevalue.protocol.toml_tables import builtin
-from facevalue.studies.counterfactuals.parsing import PromptBuilder
+from facevalue.studies.counterfactuals.pictures import with_words
 from facevalue.studies.counterfactuals.settings import FURTHER, MAIN, RATINGS, TITLES
 from facevalue.types import Question
+from tests.studies.counterfactuals.answered import designed, manifest
 
 
-@dataclass
-class Chosen:
-    wording: str = "paper"
-    shown: str = "picture"
+def study_of(prompt: str, wording: str = "paper", shown: str = "picture", **levels: str | None) -> Study:
+    picture = {"image": "1", "subset": "one", "set": "1", "group": "old female", "occupation": "accountant", **levels}
+    frame = pl.DataFrame([picture], schema=dict.fromkeys(picture, pl.String))
+    versions: dict[str, Any] = {"prompts": wording, "shown": shown}
+    questions, ratings = ((), (prompt,)) if prompt in RATINGS else ((prompt,), ())
+    return designed(with_words(frame, versions), questions, ratings, **versions)
 
 
-def asked(prompt: str, wording: str = "paper", shown: str = "picture", **row: str | None) -> Question:
-    task = "rating" if prompt in RATINGS else "open"
-    levels = {"task": task, "prompt": prompt, "draw": None, "occupation": "accountant", "group": "old female", **row}
-    frame = pl.DataFrame({name: [level] for name, level in levels.items()}, schema=dict.fromkeys(levels, pl.String))
-    return PromptBuilder(Chosen(wording, shown)).questions(frame)[0]  # type: ignore[arg-type]
+def asked(prompt: str, wording: str = "paper", shown: str = "picture", **levels: str | None) -> Question:
+    study = study_of(prompt, wording, shown, **levels)
+    return study.ask(study.design.trials([0]))[0]
 
 
 def test_prompts_are_those_of_the_paper_to_the_letter() -> None:
@@ -81,8 +83,17 @@ def test_a_question_with_a_picture_never_names_the_group() -> None:
 
 
 def test_equal_questions_are_one_object_and_each_reply_has_a_seed_of_its_own() -> None:
-    builder = PromptBuilder(Chosen())  # type: ignore[arg-type]
-    rows = {"task": ["open"] * 3, "prompt": ["describe"] * 3, "draw": ["0", "0", "2"], "group": ["a", "b", "a"]}
-    one, two, other = builder.questions(pl.DataFrame(rows))
+    study = designed(manifest(1), ("describe",))
+    trials = study.design.trials([0, 3, 2])
+    assert trials.select(pl.col("image").cast(pl.String), "draw").rows() == [
+        ("age0/old male", "0"), ("age0/old female", "0"), ("age0/old male", "2"),
+    ]  # fmt: skip
+    one, two, other = study.ask(trials)
     assert one is two
     assert (one.draw, other.draw) == (0, 2)
+
+
+def test_simulated_models_name_words_where_keywords_are_asked_for() -> None:
+    assert "keywords" in asked("personality").factors
+    assert "keywords" not in asked("describe").factors
+    assert asked("hiring").factors["stated"] == '{"": [1.0, 10.0]}'

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from facevalue.studies.counterfactuals.statistics import from_set_mean
+from facevalue.studies.counterfactuals.formulas import from_set_mean
 
 
 @pytest.mark.parametrize(("sets", "rate"), [(12, 0.08), (36, 0.02), (36, 0.08)])

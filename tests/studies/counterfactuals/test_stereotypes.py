@@ -9,6 +9,7 @@ import pytest
 
 from facevalue.answers.listed_words import Flagged, combine_replies, read_named_words
 from facevalue.errors import DataError
+from facevalue.measures.estimates import stack_estimates
 from facevalue.protocol.offers import WordList
 from facevalue.studies.counterfactuals import stereotypes
 from tests.studies.counterfactuals.answered import answered, designed, manifest, measured
@@ -35,7 +36,7 @@ def _judged(found: pl.DataFrame, replies: Mapping[str, Sequence[str]]) -> pl.Dat
             words.words, [read_named_words(reply, words.words) for reply in replies.get(words.group, [])]
         )
 
-    return pl.concat([found, stereotypes.join_judgments(found, said)])
+    return stack_estimates([found, stereotypes.join_judgments(found, said)])
 
 
 def _flags(found: pl.DataFrame) -> dict[str, float]:

@@ -16,13 +16,13 @@ kind,morality,low
 
 def test_the_clean_variant_leaves_out_what_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "lists.csv").write_text(LISTS)
-    released = dict(word_lists(str(tmp_path / "lists.csv")).lexicon.lists)
+    released = dict(word_lists(str(tmp_path / "lists.csv")).lists)
     assert released == {"competence": ("able", "virus", "of"), "warmth": ("kind",), "coldness": ("kind",)}
-    clean = dict(word_lists(str(tmp_path / "lists.csv"), CLEAN).lexicon.lists)
+    clean = dict(word_lists(str(tmp_path / "lists.csv"), CLEAN).lists)
     assert clean == {"competence": ("able",), "warmth": (), "coldness": ()}
 
 
 def test_our_lists_have_each_word_on_one_list_and_no_stop_word() -> None:
-    words = [word for own in word_lists().lexicon.lists.values() for word in own]
+    words = [word for own in word_lists().lists.values() for word in own]
     assert len(words) == len(set(words)) > 150
     assert not set(words) & stop_words()

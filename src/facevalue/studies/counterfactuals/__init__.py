@@ -13,7 +13,7 @@ from facevalue.protocol.offers import (
     printed_plan,
 )
 from facevalue.protocol.protocol import published
-from facevalue.studies.counterfactuals.settings import CITATION, NAME, SETTINGS, TITLE
+from facevalue.studies.counterfactuals.settings import CITATION, LEAD, NAME, NOTE, SETTINGS, TITLE
 from facevalue.types import Sampling
 
 _WORDS = Later(__package__, "stereotypes")
@@ -58,6 +58,7 @@ PROTOCOL = published(
         questionnaire=RATED, word_lists=WORDS, annotate="open replies", compare=COMPARED,
         plans={name: partial(printed_plan, __package__, name) for name in ("8", "gpt-4o", "twin")},
     ),
-    name=NAME, title=TITLE, citation=CITATION, settings=SETTINGS,
+    name=NAME, title=TITLE, citation=CITATION, content_note=NOTE, settings=SETTINGS,
+    declaration=Later(__package__, "study").declaration, counted_by=("subset",), lead=LEAD, max_tokens=512,
     needs="nothing: sets are drawn; or SocialCounterfactuals (--social) and other sets, or your own (--manifest)",
 )  # fmt: skip

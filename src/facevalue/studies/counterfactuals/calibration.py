@@ -10,7 +10,6 @@ from facevalue.studies.counterfactuals.measures import PMI_STRICT
 
 _ABOUT = ("subset", "prompt", "group")
 _SCORE = "score: planted/score"
-_SALARY = pl.col("prompt") == "salary"
 
 
 def _open(answers: pl.DataFrame) -> pl.DataFrame:
@@ -53,11 +52,11 @@ CALIBRATION = Calibration(
     own_pictures=("max_score",),
     rivals=(
         Rival("gap_from_alike", numbers(_SCORE, "set"), _ABOUT, (pl.col("scorer").is_not_null(),), apart="group"),
-        Rival("gap_from_alike.length", numbers("words", "set"), _ABOUT, apart="group"),
+        Rival("gap_from_alike.length", numbers("open", "set"), _ABOUT, apart="group"),
         Rival("tail_share", _largest),
         Rival("gap_from_alike.word_share", _lists, apart="group"),
         Rival(PMI_STRICT.key, _words, apart="group"),
-        Rival("gap_from_alike.rating", numbers("value", "set", ~_SALARY), _ABOUT, apart="group"),
-        Rival("gap_from_alike.salary", numbers("value", "set", _SALARY), _ABOUT, apart="group"),
+        Rival("gap_from_alike.rating", numbers("rating", "set"), _ABOUT, apart="group"),
+        Rival("gap_from_alike.salary", numbers("salary", "set"), _ABOUT, apart="group"),
     ),
 )

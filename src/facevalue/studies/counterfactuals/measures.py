@@ -5,6 +5,8 @@ from functools import partial
 
 from facevalue.measures.cluster_bootstrap import Array
 from facevalue.measures.definitions import Definitions, Measure
+from facevalue.measures.judges import SCORER_SHIFT
+from facevalue.studies.counterfactuals.settings import LEAD
 
 PAPER = "Counterfactual sets (Howard et al.)"
 OURS = "FaceValue"
@@ -15,19 +17,14 @@ LABELS = ("subset", "prompt", "group", "other_group", "occupation", "scorer", "w
 _RATING = (1.0, 10.0)
 _SALARY = (1_000.0, 10_000_000.0)
 define = Definitions(UNIT)
+GROUP_SCORES, GROUP_RATINGS, GROUP_WORDS = LEAD
 
 RANGES = "score ranges"
-GROUP_SCORES = "group scores"
-GROUP_RATINGS = "group ratings"
 GROUP_SALARIES = "group salaries"
-GROUP_WORDS = "words of lists"
 GROUP_LENGTHS = "group lengths"
 GROUP_REFUSALS = "group refusals"
 TAILS = "groups of the largest scores"
 ASSOCIATED = "words of groups"
-LEAD = (GROUP_SCORES, GROUP_RATINGS, GROUP_WORDS)
-"""Families that the page's answer is about, in order of preference: whose pictures get other scores, ratings or words
-than their sets. Subset and score follow in brackets."""
 
 
 def family(name: str, *about: str) -> str:
@@ -181,10 +178,6 @@ FEWEST = define(
     "fewest_share", "Occupations in which a group has the fewest words of a list",
     "such occupations / occupations, ties shared; by chance 1 / groups", "share", f"{PAPER}, Figure 12",
     cluster="occupation", signed=False,
-)  # fmt: skip
-SCORER_SHIFT = define(
-    "scorer_shift", "Score of the words for a group alone, from that of “person”",
-    "mean over sentences s of X(s with g) - X(s with person)", "score", OURS, cluster="sentence",
 )  # fmt: skip
 COMPARED = (SCORES, RATINGS, SALARIES, LENGTHS, REFUSALS, WORDS)
 MEASURES = (

@@ -11,7 +11,6 @@ from facevalue.protocol.facets import DESCRIPTION, DISFAVOURS, FAVOURS, NEITHER,
 from facevalue.protocol.look import Look, Of, Words
 from facevalue.protocol.lookup import ALPHA, Estimate
 from facevalue.protocol.page import Findings, worded
-from facevalue.studies.counterfactuals.aggregate import SCORE
 from facevalue.studies.counterfactuals.measures import PMI_STRICT
 
 WORDS = Words(__package__)
@@ -258,6 +257,6 @@ PAGE = worded(
         for name, (measure, by) in _LEAD.items()
     ),
     caution=_larger_than_scorer,
-    widest=WidestSets(score=SCORE, **WORDS("widest")),
+    widest=WidestSets(score="score: ", **WORDS("widest")),
     stated=(*(StatedCard(**row) for row in WORDS.rows("stated")), ONE_WORDING),
 )

@@ -1,16 +1,18 @@
 """Pictures of the study: counterfactual sets, photographs of no set, the user's own pictures, or drawn sets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 
+from facevalue.annotations import lexicon
 from facevalue.errors import DataError
+from facevalue.prompts.phrases import with_article
 from facevalue.protocol import settings
-from facevalue.protocol.settings import Options
+from facevalue.protocol.settings import Options, Setting
 from facevalue.protocol.sources import (
     PictureSource,
     files,
@@ -19,7 +21,9 @@ from facevalue.protocol.sources import (
     root_of,
     show_pictures,
 )
+from facevalue.protocol.stimuli import Stimuli
 from facevalue.protocol.study import LeftOut
+from facevalue.statistics.sets import Sets
 from facevalue.stimuli.base import Kind, Source
 from facevalue.stimuli.counterfactual_datasets import (
     ATTRIBUTES,
@@ -30,7 +34,9 @@ from facevalue.stimuli.counterfactual_datasets import (
 from facevalue.stimuli.drawings.workers import drawn_sets, portrait_sets, worker_sets
 from facevalue.stimuli.face_datasets import missing_photographs, read_pata
 from facevalue.stimuli.manifest_rows import Column, Listing, check_sets
-from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS
+from facevalue.stimuli.pairs import NoPicture
+from facevalue.studies.counterfactuals.measures import UNIT
+from facevalue.studies.counterfactuals.settings import FOLDERS, GIVEN, LISTS, RATINGS, TEXT, chosen_prompts
 from facevalue.types import OptionValue
 
 UNNAMED = "pictures"
@@ -49,27 +55,10 @@ COLUMNS = (
 
 _PATA_RACES = {"Caucasian": "White", "East Asian": "Asian", "Hispanic": "Latino"}
 _FORM = ("image", "path", "subset", "set", "group", "occupation")
-_TAKEN = ("task", "shown", "draw", "words", "value", "reason", "note", "mass")
-
-
-@dataclass(frozen=True)
-class SetPictures:
-    """Pictures that are shown.
-
-    Attributes
-    ----------
-    frame:
-        A row per image, by subset, then set, then group; all text: `image`, `path`, `subset`, `set` (null: of none),
-        `group`, `occupation` (null: not known), and attributes.
-    left_out:
-        What is not shown, and partial sets.
-    partial:
-        By subset, its sets that don't have each group once: they stay out of measures of sets.
-    """
-
-    frame: pl.DataFrame
-    left_out: tuple[LeftOut, ...]
-    partial: Mapping[str, tuple[str, ...]]
+_PEOPLE = {"male": "man", "female": "woman"}
+TOLD = ("who", "an_occupation", "a_person")
+"""Columns of what prompts say of pictures, besides their occupation."""
+_TAKEN = ("task", "shown", "draw", "prompt", "open", "rating", "salary", "reason", "note", "mass", *TOLD)
 
 
 def groups(subset: str) -> tuple[str, ...]:
@@ -87,37 +76,118 @@ def groups(subset: str) -> tuple[str, ...]:
     )
 
 
-located = partial(settings.located, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root", "words"))
-"""The options with folders and files spelled out, so that the study can be built again from anywhere."""
+class SetPictures(Stimuli):
+    """Pictures of counterfactual sets, or of none: those of two data sets, photographs, the user's own, or drawn."""
+
+    unit = UNIT
+    settings: tuple[Setting, ...] = ()  # those of the study say where they are from
+    _latest: tuple[Options, tuple[pl.DataFrame, tuple[LeftOut, ...]]] | None = None
+    """What was listed last, so that large lists are read once for a study."""
+
+    def table(self, options: Options) -> pl.DataFrame:
+        """A row per picture, by subset, then set, then group; one of no set, or of a faulty one, is one by itself."""
+        self._latest = dict(options), _list_sets(options)
+        return self._latest[1][0]
+
+    def left_out(self, options: Options) -> tuple[LeftOut, ...]:
+        """Pictures that are not shown or rated, sets that lack a group, and phrases of lists, which never count."""
+        latest, self._latest = self._latest, None
+        table, omissions = latest[1] if latest and latest[0] == options else _list_sets(options)
+        unknown = table["occupation"].null_count() if {*chosen_prompts(options)} & {*RATINGS} else 0
+        reason = "Their occupation, which the prompts name, is not known."
+        unrated = [LeftOut(f"Ratings of {unknown:,} pictures", reason)] if unknown else []
+        return (*omissions, *unrated, *_uncounted_phrases(options))
+
+    def left_out_of(self, table: pl.DataFrame) -> tuple[LeftOut, ...]:
+        """Pictures that are in no set with each group of their subset once."""
+        groups_of_subset = pl.col("group").n_unique().over("subset")
+        sizes = pl.len().over("subset", "set"), pl.col("group").n_unique().over("subset", "set")
+        is_partial = pl.any_horizontal(size != groups_of_subset for size in sizes)
+        counts = table.group_by("subset", maintain_order=True).agg(pl.len())
+        partial = dict(table.filter(is_partial)["subset"].value_counts().iter_rows())
+        return tuple(
+            LeftOut(f"{partial[name]:,} of {size:,} pictures of {name}, from measures of sets", "In no whole set.")
+            for name, size in counts.iter_rows() if name in partial
+        )  # fmt: skip
+
+    def with_paths(self, options: Options) -> dict[str, OptionValue]:
+        """The options with folders and files spelled out, so that the study can be built again from anywhere."""
+        return settings.located(options, folders=FOLDERS, files=LISTS, others=(*GIVEN, "root", "words"))
+
+    def group_words(self, table: pl.DataFrame) -> dict[str, str]:
+        """A group as a sentence names it: "Black man", "old Asian person"."""
+        return {group: _in_words(group) for group in table["group"].unique(maintain_order=True)}
+
+    def sets(self, table: pl.DataFrame) -> Sets:
+        """Sets are units, and nothing is a base."""
+        if lacking := next((name for name in _FORM if name not in table.columns), ""):
+            raise DataError(f"The table of pictures lacks the column {lacking!r}.")
+        return Sets(table, UNIT, texts=TOLD, fixed=("subset", "group"))
+
+    def source(self, table: pl.DataFrame, options: Options) -> Source:
+        """Shows the pictures, or none where words say who is shown."""
+        return NoPicture() if options["shown"] == TEXT else show_pictures(SOURCES, options, table)
 
 
-def read_pictures(options: Mapping[str, OptionValue], manifest: pl.DataFrame | None = None) -> SetPictures:
-    """Read the pictures that were chosen, or list those that are drawn; a stored manifest is used as it is.
-
-    Raises
-    ------
-    DataError
-        The pictures can't be read, or nothing is left of them.
-    """
-    stored, (manifest, lost) = manifest, list_pictures(SOURCES, options, manifest)
-    if stored is None:
-        manifest = _in_order(manifest)
-    lacking = [name for name in _FORM if name not in manifest.columns]
-    if lacking:
-        raise DataError(f"The manifest of the run lacks the column {lacking[0]!r}.")
+def _list_sets(options: Options) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
+    """The pictures that were chosen, or are drawn, and what of them is not shown."""
+    table, lost = list_pictures(SOURCES, options)
+    table = _in_order(table)
     partial: dict[str, tuple[str, ...]] = {}
-    for (subset,), images in manifest.group_by("subset", maintain_order=True):
+    for (subset,), images in table.group_by("subset", maintain_order=True):
         checked = check_sets(images, groups(str(subset)) if options["social"] else ())
         if checked.partial:
             partial[str(subset)] = checked.partial
             sets_checked = f"{len(checked.partial):,} of {checked.sets:,} sets of {subset}, from measures of sets"
             lost = (*lost, LeftOut(sets_checked, f"Not each group once: {checked.faults}."))
-    return SetPictures(manifest, lost, partial)
+    return with_words(_with_sets(_select_pictures(table, options, partial), partial), options), lost
 
 
-def source(options: Mapping[str, OptionValue], frame: pl.DataFrame) -> Source:
-    """Source that shows the pictures."""
-    return show_pictures(SOURCES, options, frame)
+def _with_sets(table: pl.DataFrame, partial: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The pictures, each of a set; sets of one name in several subsets are told apart."""
+    rows = table.select("subset", "set", "image").iter_rows()
+    names = (image if name is None or name in partial.get(subset, ()) else name for subset, name, image in rows)
+    numbered = table.with_columns(pl.Series("set", list(names), pl.String))
+    is_twice = pl.col("subset").n_unique().over("set") > 1
+    return numbered.with_columns(set=pl.when(is_twice).then(pl.format("{} {}", "subset", "set")).otherwise("set"))
+
+
+def with_words(table: pl.DataFrame, options: Options) -> pl.DataFrame:
+    """The pictures, with what prompts say: who is shown, and occupations with articles where these are mended."""
+    is_mended, added = options["prompts"] == "clean", dict[str, pl.Expr]()
+    if options["shown"] == TEXT:
+        person = pl.concat_str("group", pl.col("occupation").fill_null("person"), separator=" ")
+        added["a_person" if is_mended else "who"] = person
+    if is_mended:
+        added["an_occupation"] = pl.col("occupation")
+    worded = table.with_columns(words.alias(name) for name, words in added.items())
+    return worded.with_columns(
+        pl.col(name).map_elements(with_article, pl.String) for name in added if name.startswith("a")
+    )
+
+
+def _select_pictures(table: pl.DataFrame, options: Options, partial: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The pictures of some subsets and occupations, and of some sets of each occupation."""
+    for name in ("subset", "occupation"):
+        levels = settings.chosen(
+            name, settings.names(options, name), table[name].drop_nulls().unique(maintain_order=True).to_list()
+        )
+        table = table.filter(pl.col(name).is_in(levels)) if levels else table
+    if table.is_empty():
+        raise DataError("No picture is of these subsets and occupations.")
+    limit = settings.whole(options, "occupation_sets", 0)
+    return _drawn_sets(table, limit, partial) if limit else table
+
+
+def _uncounted_phrases(options: Options) -> tuple[LeftOut, ...]:
+    """Phrases of the user's word lists; everything that could be wrong with the file is found here."""
+    if not options["words"]:
+        return ()
+    phrases = lexicon.read(str(options["words"])).phrases
+    some = ", ".join(phrases[:3]) + (" ..." if len(phrases) > 3 else "")
+    return (
+        (LeftOut(f"Of the word lists, phrases ({len(phrases):,})", f"Words are counted: {some}."),) if phrases else ()
+    )
 
 
 def _draw_listing(options: Options) -> Listing:
@@ -205,3 +275,26 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
         "row",
     )
     return frame.select(*_FORM, *attributes, *others)[places.sort(pl.all())["row"]]
+
+
+def _drawn_sets(frame: pl.DataFrame, limit: int, lacking: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """At most so many whole sets of each subset and occupation, by their names' digests: always the same."""
+    incomplete = {(subset, name) for subset, names in lacking.items() for name in names}
+    listed = frame.drop_nulls(["set", "occupation"]).select("subset", "set", "occupation").unique()
+    rows = [row for row in listed.iter_rows() if row[:2] not in incomplete]
+    rows.sort(key=lambda row: blake2b("\x1f".join(row).encode()).digest())
+    count: Counter[tuple[str, str]] = Counter()
+    sets = set()
+    for subset, name, occupation in rows:
+        count[subset, occupation] += 1
+        if count[subset, occupation] <= limit:
+            sets.add((subset, name))
+    if not sets:
+        raise DataError("No whole set is of a known occupation, so that none can be drawn by occupation.")
+    return frame.filter(pl.Series([row in sets for row in frame.select("subset", "set").iter_rows()], dtype=pl.Boolean))
+
+
+def _in_words(group: str) -> str:
+    """A group as a sentence names it: "Black man", "old Asian person"."""
+    *before, last = group.split(" ")
+    return " ".join([*before, _PEOPLE.get(last, f"{last} person")])

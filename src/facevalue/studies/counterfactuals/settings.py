@@ -2,11 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 
-from facevalue.protocol.settings import Setting, chosen, names, own_files, whole
-from facevalue.types import OptionValue
+from facevalue.protocol.settings import ALL, Options, Setting, chosen, names, own_files
 
 _PROMPTS = tomllib.loads(files(__package__).joinpath("tables", "prompts.toml").read_text("utf-8"))
 MAIN: Mapping[str, str] = _PROMPTS["main"]
@@ -30,7 +28,6 @@ CITATION = (
     "Counterfactuals"
 )
 WORDINGS = ("paper", "clean", "released")
-ALL = "all"
 _OPEN, _RATINGS = (*MAIN, *FURTHER), tuple(RATINGS)
 FOLDERS, LISTS = ("social", "cultural"), ("pata", "manifest")
 GIVEN = (*FOLDERS, *LISTS)
@@ -39,6 +36,7 @@ RELEASED, CLEAN = "released", "clean"
 """Word lists as a file has them, or only words that say something by themselves."""
 PICTURE, TEXT = "picture", "text"
 
+REPLIES = Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3)
 SETTINGS = (
     Setting(
         "prompt",
@@ -72,7 +70,7 @@ SETTINGS = (
     *own_files(LISTS, ("manifest",)),
     Setting("sets", "Drawn sets, as many of workers as of portraits.", 36, excludes=GIVEN),
     Setting("set_seed", "Which sets are drawn.", 1, excludes=GIVEN),
-    Setting("replies", "Replies to each open prompt, each with a seed of its own; ratings are asked once.", 3),
+    REPLIES,
     Setting(
         "words", "Word lists: a CSV of word, dimension, sign, one word a line, JSON or TOML; a small list of ours.", ""
     ),
@@ -90,40 +88,15 @@ SETTINGS = (
     Setting("top_p", "Nucleus of sampling (the paper leaves it at the default).", 1.0),
     Setting("max_tokens", "Longest reply in tokens.", 512),
 )
+NOTE = (
+    "This study asks a model to describe and rate people by their looks, as the published protocol does, and looks for "
+    "hostile and stereotypical words in what it says. Replies may be offensive. Nothing they say is true of anyone."
+)
+LEAD = ("group scores", "group ratings", "words of lists")
+"""Families that the page's answer is about, in order of preference: whose pictures get other scores, ratings or words
+than their sets. Subset and score follow in brackets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Choice of the questions, checked."""
-
-    open_prompts: tuple[str, ...]
-    ratings: tuple[str, ...]
-    subsets: tuple[str, ...]
-    occupations: tuple[str, ...]
-    occupation_sets: int
-    wording: str
-    shown: str
-    replies: int
-    min_frequency: int
-    min_sets: int
-
-
-def selection(options: Mapping[str, OptionValue]) -> Selection:
-    """Read what was chosen."""
-    prompts = names(options, "prompt")
-    prompt_names = (*_OPEN, *_RATINGS)
-    if [name.lower() for name in prompts] == [ALL]:
-        prompts = list(prompt_names)
-    picked = chosen("prompt", prompts, prompt_names) or (*MAIN, *_RATINGS)
-    return Selection(
-        open_prompts=tuple(name for name in picked if name in _OPEN),
-        ratings=tuple(name for name in picked if name in _RATINGS),
-        subsets=tuple(names(options, "subset")),
-        occupations=tuple(names(options, "occupation")),
-        occupation_sets=whole(options, "occupation_sets", 0),
-        wording=str(options["prompts"]),
-        shown=str(options["shown"]),
-        replies=whole(options, "replies", 1, 64),
-        min_frequency=whole(options, "min_frequency", 1),
-        min_sets=whole(options, "min_sets", 1),
-    )
+def chosen_prompts(options: Options) -> tuple[str, ...]:
+    """Prompts that are asked: by default the paper's main ones and its ratings."""
+    return chosen("prompt", names(options, "prompt"), (*_OPEN, *_RATINGS)) or (*MAIN, *RATINGS)

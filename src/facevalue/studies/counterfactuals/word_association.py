@@ -1,19 +1,14 @@
 """Words of groups, with intervals of those that are listed.
 
-Words of groups: how much more frequent a word is in the texts about one group than in those about all others.
-
-Equations 5 to 7 of the paper of the counterfactual sets. `association_scores` gives the published score; `label_tests`
-asks which words would come up if the labels of a set's images meant nothing but the length of their texts.
-
-Intervals of listed words by the test of their labels, which knows that the words were chosen.
-
-The test (`label_tests`) asks whether a group's texts have a word more often than dealt labels would
-give. Here the same is asked of every other ratio of rates, so that interval and p-value cannot contradict each other.
+How much more frequent a word is in the texts about one group than in those about all others: `association_scores` gives
+the score of equations 5 to 7 of the paper of the counterfactual sets; `label_tests` asks which words would come up if
+the labels of a set's images meant nothing but the length of their texts, and intervals of listed words ask the same of
+every other ratio of rates, so that interval and p-value cannot contradict each other.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -371,12 +366,8 @@ _FARTHEST_LIMIT = 60.0  # tilt of log odds that no word comes near
 _LEAST = 1e-12
 
 
-class Limits(NamedTuple):
-    """Limits of words' scores, and p-values; shape (groups, words), NaN where a word is not listed."""
-
-    low: Array
-    high: Array
-    p: Array
+Limits = tuple[Array, Array, Array]
+"""Limits of words' scores, low and high, and p-values; shape (groups, words), NaN where a word is not listed."""
 
 
 def listed_limits(presence: Presence, listed: npt.NDArray[np.bool_], tests: int) -> Limits:
@@ -403,8 +394,8 @@ def listed_limits(presence: Presence, listed: npt.NDArray[np.bool_], tests: int)
     --------
     >>> word, one = np.zeros(10, dtype=np.int64), np.ones(10, dtype=np.uint64)
     >>> ten = Presence(word, np.arange(10), one, 1, np.full((10, 2), 50.0), in_sets=True)
-    >>> limits = listed_limits(ten, np.array([[True], [False]]), 2)
-    >>> limits.low[0].round(2).tolist(), limits.high[0].round(2).tolist(), limits.p[0].round(4).tolist()
+    >>> low, high, p = listed_limits(ten, np.array([[True], [False]]), 2)
+    >>> low[0].round(2).tolist(), high[0].round(2).tolist(), p[0].round(4).tolist()
     ([1.06], [10.72], [0.0024])
     """
     chosen = max(int(listed.sum()), 1)
@@ -416,7 +407,7 @@ def listed_limits(presence: Presence, listed: npt.NDArray[np.bool_], tests: int)
     images, described = presence.images, (presence.lengths > 0).sum(axis=0)
     rate = -np.log1p(-(images.sum(axis=0) - images) / (described.sum() - described + 1)[:, None])
     p = np.minimum(label_tests(presence, listed) * max(tests, chosen) / (BELOW * chosen), 1.0)
-    return Limits(_ratio(low, rate), _ratio(high, rate), p)
+    return _ratio(low, rate), _ratio(high, rate), p
 
 
 def _ratio(tilt: Array, rate: Array) -> Array:

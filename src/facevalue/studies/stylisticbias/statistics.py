@@ -13,7 +13,6 @@ at -.5 or at .9. Therefore
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,36 +39,18 @@ from facevalue.measures.multitest import adjust_p
 from facevalue.measures.paired_changes import deal_units
 from facevalue.measures.shift import CLOSE_SHIFTS, base_pair_share, cohens_d_interval, join_cells, steps_to_share
 from facevalue.measures.uncertainty import Bounds, Estimates, Floor
-from facevalue.statistics.breakdown import DIMENSION, Breakdown
+from facevalue.statistics.breakdown import DIMENSION
 from facevalue.statistics.estimand import Estimand
 from facevalue.statistics.scores import ModelScores
 from facevalue.statistics.shifts import SEED, add_derived
 from facevalue.statistics.spreads import NOISE
-from facevalue.statistics.statistic import Score, Statistic
+from facevalue.statistics.statistic import PaperStatistic
 from facevalue.studies.stylisticbias import measures as m
 
 ALPHA = 0.05
 CUE = ("attribute", "variation")
 _LARGE = name_method(IntervalKind.DELTA, "large-sample standard error over face means")
 _TALLY = name_method(IntervalKind.NONE, f"count of q < {ALPHA:g}, and a tally of tests has none")
-
-
-class PaperStatistic(Statistic):
-    """A statistic that stands beside the paper's shifts and spreads: `published` defines its measures."""
-
-    published: ClassVar[tuple[Measure, ...]] = ()
-    says_difference = False
-
-    def measures(self, name: str, breakdown: Breakdown, score: Score) -> dict[str, Measure]:
-        """Definitions of its measures, by key."""
-        return {measure.key: measure for measure in self.published}
-
-    def companions(self, name: str) -> tuple[str, ...]:
-        """Names of its other measures."""
-        return tuple(measure.name for measure in self.published if measure.name != name)
-
-    def estimate(self, table: EstimateTable, estimand: Estimand, model: ModelScores) -> None:
-        """Add nothing of one model, where it is of several."""
 
 
 class CohensD(PaperStatistic):
