@@ -65,6 +65,25 @@ def test_values_and_what_each_unit_adds_follow_from_the_sums(seed: int) -> None:
     assert gaps
 
 
+def test_a_group_that_was_never_asked_a_prompt_weighs_nothing_on_it() -> None:
+    """Prompts that lack nothing count in all together alone, each with the groups that were asked it."""
+    of_group = {"left": ("who?", "why?", "when?", "what job?"), "right": ("who?", "why?", "when?")}
+    rows = [
+        (f"{group} {n}", group, asked) for group, prompts in of_group.items() for n in range(6) for asked in prompts
+    ]
+    answers = pl.DataFrame(rows, ("person", "group", "question"), orient="row").with_columns(
+        na=pl.when(
+            ((pl.col("question") == "who?") & pl.col("person").is_in(["left 0", "left 1"]))
+            | ((pl.col("question") == "why?") & pl.col("person").is_in(["right 2"]))
+        ).then(pl.lit("refused"))
+    )
+    values, record = taken(answers)
+    gaps = {labels: term for (measure, _, labels), term in record.terms.items() if measure == "missing_gap"}
+    assert {dict(labels).get("prompt") for labels in gaps} == {"who?", "why?", None}
+    for labels, term in gaps.items():
+        assert term.value() == pytest.approx(values[key("missing_gap", dict(labels))], abs=1e-12)
+
+
 def test_units_have_the_names_of_people_and_each_estimate_has_sums() -> None:
     values, record = taken(drawn(1))
     assert {name for term in record.terms.values() for name in term.of.names} == {f"person {n}" for n in range(6)}

@@ -52,7 +52,8 @@ def terms_of_gaps(
 
     `cells`: `unit`, `group`, `prompt`, `replies`, `missing`, `block` (0 for units in one group alone) and `excess` and
     `total` as `_Excess.from_cells` has them. `prompts`: with null last where it stands for all together, those of
-    `cells` that lack nothing among them. `names`: as above.
+    `cells` that lack nothing among them, which are kept as one where the same units were asked them as often. `names`:
+    as above.
 
     Equation
     --------
@@ -66,19 +67,25 @@ def terms_of_gaps(
     cells = cells.with_columns(pl.col("group", "prompt").cast(pl.String))
     single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
     units = cells["unit"].unique(maintain_order=True)
-    shape = (units.len(), len(single_prompts) + 1, _PARTS)
+    asked: dict[tuple[Any, ...], int] = {}
+    places = {prompt: place for place, prompt in enumerate(single_prompts)}
+    unlisted = cells.filter(pl.col("block") == 0, ~pl.col("prompt").is_in(single_prompts, nulls_equal=True))
+    alike = unlisted.sort("unit").group_by("prompt", maintain_order=True).agg("unit", "replies")
+    for prompt, *units_and_replies in alike.iter_rows() if len(prompts) > 1 else ():
+        places[prompt] = len(single_prompts) + asked.setdefault(tuple(map(tuple, units_and_replies)), len(asked))
+    shape = (units.len(), len(single_prompts) + max(len(asked), 1), _PARTS)
     if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - record.bytes:
         record.is_full = True
         return None
-    unit, prompt = (
-        cells[name].replace_strict(levels, range(len(levels)), default=len(levels), return_dtype=pl.Int64).to_numpy()
-        for name, levels in (("unit", units), ("prompt", single_prompts))
+    unit_place, prompt_place = (
+        cells[name].replace_strict([*of], [*of.values()], default=len(single_prompts), return_dtype=pl.Int64).to_numpy()
+        for name, of in (("unit", dict(zip(units, range(units.len()), strict=True))), ("prompt", places))
     )
     missing, replies, excess, of_group, total = (
         cells[name].cast(pl.Float64).to_numpy() for name in ("missing", "replies", "excess", "group_replies", "total")
     )
     weight, is_crossed = of_group * (total - of_group) / total, (cells["block"] > 0).to_numpy()
-    statistic = partial(_gap, prompts=len(single_prompts) + 1, has_total=len(prompts) > 1)
+    statistic = partial(_gap, prompts=shape[1], listed=len(single_prompts), has_total=len(prompts) > 1)
     unit_names, out = _name_units(units, names), []
     for group in groups:
         is_own = (cells["group"] == group).to_numpy()
@@ -89,18 +96,18 @@ def terms_of_gaps(
         )
         sums, counts = np.zeros(shape), np.zeros(shape)
         for part, (rows, of_sums, of_counts) in enumerate(parts):
-            np.add.at(sums, (unit[rows], prompt[rows], part), of_sums[rows])
-            np.add.at(counts, (unit[rows], prompt[rows], part), of_counts[rows])
+            np.add.at(sums, (unit_place[rows], prompt_place[rows], part), of_sums[rows])
+            np.add.at(counts, (unit_place[rows], prompt_place[rows], part), of_counts[rows])
         flat = units.len(), -1
         of = UnitSums(sums.reshape(flat), counts.reshape(flat), statistic, names=unit_names)
         out += [EstimateTerm(of, column) for column in range(len(prompts))]
     return tuple(out)
 
 
-def _gap(sums: Array, counts: Array, prompts: int, has_total: bool) -> Array:
+def _gap(sums: Array, counts: Array, prompts: int, listed: int, has_total: bool) -> Array:
     """Gaps of a group on each prompt and, if there are several, on all together; of totals of the parts of each.
 
-    The last prompt stands for all that lack nothing.
+    Those beyond the listed ones lack nothing.
     """
     s, n = (x.reshape(*x.shape[:-1], prompts, _PARTS) for x in (sums, counts))
     own, others = n[..., 1], n[..., 2]
@@ -110,7 +117,7 @@ def _gap(sums: Array, counts: Array, prompts: int, has_total: bool) -> Array:
         weight = n[..., 0] + alone
         total = (x.sum(axis=-1, keepdims=True)[..., : int(has_total)] for x in (excess, weight))
         excess, weight = (
-            np.concatenate([x[..., :-1], y], axis=-1) for x, y in zip((excess, weight), total, strict=True)
+            np.concatenate([x[..., :listed], y], axis=-1) for x, y in zip((excess, weight), total, strict=True)
         )
         return np.where(weight > _NOTHING, excess / weight, np.nan)
 
