@@ -77,7 +77,7 @@ def test_where_nothing_was_refused_the_answer_says_so(made: Command) -> None:
 def test_a_sample_that_holds_no_unit_says_how_many_pictures_one_has(facevalue: Command) -> None:
     out = facevalue(*MAKE, "--sample", "2")
     assert out.status == 1
-    assert "A sample of 2 requests is too small: one unit, with all its edits, takes 3." in out.err
+    assert "A sample of 2 is too small: one unit, with all its edits, takes 3 requests. Ask for more" in out.err
 
 
 @pytest.mark.parametrize("faces", ["2M,1F", "1F"])

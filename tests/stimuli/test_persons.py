@@ -82,5 +82,21 @@ def test_persons_of_a_study_that_compares_identities_are_in_a_column_of_their_ow
     assert with_people.unit == "The sampled unit is the person: 12 in 60 pictures."
 
 
+def test_people_of_pairs_are_those_on_either_side() -> None:
+    pairs = pl.DataFrame({"image": ["a + b", "b + a", "room"], "path": ["a.png", "b.png", "room.png"]}).with_columns(
+        pl.col("image").alias("identity"), set=pl.Series(["a + b", "a + b", "room"]),
+        face_1=pl.Series(["a", "b", None]), face_2=pl.Series(["b", "a", None]),
+        person_1=pl.Series(["a", "b", "room"]), person_2=pl.Series(["b", "a", "room"]),
+    )  # fmt: skip
+    unnamed = persons_of(pairs)
+    assert unnamed is not None
+    assert unnamed.unit.startswith("The sampled unit is the picture: 3 pictures, each counted as another person")
+    named = persons_of(
+        pairs.with_columns(person_1=pl.Series(["Ann", "Bo", "room"]), person_2=pl.Series(["Bo", "Ann", "room"]))
+    )
+    assert named is not None
+    assert named.unit == "The sampled unit is the person: 3 in 3 pictures."
+
+
 def test_a_table_without_files_lists_nobody() -> None:
     assert persons_of(pl.DataFrame({"image": ["a"], "path": [None], "identity": ["a"]})) is None

@@ -319,7 +319,7 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
         sample=WholeUnits(
             design, sets,
             {task.name: (_items(task.ask), len(task.ask.reply.orderings) * task.ask.replies) for task in tasks},
-            "one unit asked one question", "Use fewer seeds.",
+            "one unit asked one question", "Use fewer seeds." if len(seeds) > 1 else "",
         ),
         answer=analysis.answer,
         reading=protocol.reading or _reading(protocol, asks, {name: options[name] for name in given_names}, table),

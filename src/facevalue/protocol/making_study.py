@@ -155,7 +155,7 @@ def _build_study(options: Mapping[str, OptionValue], table: pl.DataFrame | None)
     )
     study = protocol.study({}, pictures.select(*dict.fromkeys((IMAGE, unit, *factors))))
     assert isinstance(study.sample, WholeUnits)
-    sampled = replace(study.sample, what="one unit, with all its edits", mend="Ask for more, or have less made.")
+    sampled = replace(study.sample, what="one unit, with all its edits,", mend="Ask for more, or have less made.")
     question = lru_cache(_MOST_QUESTIONS)(Question)  # equal ones are one object
     return replace(
         study,

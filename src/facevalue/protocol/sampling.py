@@ -62,7 +62,8 @@ class WholeUnits:
             if left < smallest:
                 break
         if not is_asked.any():
-            raise DataError(f"A sample of {size:,} requests is too small: {self.what}, takes {smallest:,}. {self.mend}")
+            mend = f" {self.mend}" if self.mend else ""
+            raise DataError(f"A sample of {size:,} is too small: {self.what} takes {smallest:,} requests.{mend}")
         numbers = []
         for block, of_block, offset in zip(self.design.blocks, units_of_images, self.design.offsets, strict=False):
             task = tasks.index(block.constants.get("task", ""))

@@ -19,6 +19,8 @@ from facevalue.report.formatting import Titles
 from facevalue.report.sections.findings import list_comparisons, upper
 from facevalue.runs.pictures import load_shown
 from facevalue.runs.stored_run import StoredRun
+from facevalue.statistics.group_choices import UNIT_COLUMNS
+from facevalue.statistics.sets import OTHER_PATH
 from facevalue.store.reader import trials_stored
 
 # Questions that a page quotes, verbatim.
@@ -67,7 +69,7 @@ _SEARCHED = 20_000
 """Trials among which one is looked for that asks what the finding is of."""
 _AT_ONCE = 500_000
 """Trials that are looked through at a time."""
-_APART = ("image", "path", "identity", "set", "seed")
+_APART = ("image", "path", OTHER_PATH, "identity", *UNIT_COLUMNS, "face_1", "face_2", "seed")
 
 Stimulus = Mapping[str, str | None]
 
@@ -92,7 +94,8 @@ def question_of(
     clearest = _clearest(page, view)
     first = _trials_by_picture(run, trials, clearest)
     rows = _choose_stimuli(page, run, clearest, first)
-    candidates = examples() if len(rows) < 2 else ()
+    alone = len(rows) < 2 or rows[0].get(UNIT_COLUMNS[-1]) is not None  # both people of a pair are on one picture
+    candidates = examples() if alone else ()
     pair = next((e for e in candidates if isinstance(e, PairExample) and e.image is not None), None)
     if pair is not None:
         sides = " and ".join(filter(None, (pair.left, pair.right)))

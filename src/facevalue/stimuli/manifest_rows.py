@@ -376,6 +376,9 @@ def person_numbers(names: Iterable[str | None], letter: str = "p") -> list[str |
     return [None if name is None else f"{letter}{order[name]:0{width}}" for name in names]
 
 
+_FACES = ("face_1", "face_2")
+
+
 def persons_of(frame: pl.DataFrame, columns: Sequence[Column] = ()) -> ListedPersons | None:
     """Count the persons and sets of a list of pictures; None for a table that lists no files.
 
@@ -388,6 +391,11 @@ def persons_of(frame: pl.DataFrame, columns: Sequence[Column] = ()) -> ListedPer
     """
     if "path" not in frame.columns or frame["path"].null_count() == frame.height:
         return None
+    if {*_FACES} <= {*frame.columns}:  # of pairs that stand on one picture, people are those on either side
+        sides = (frame.select(image=f"face_{side}", identity=f"person_{side}") for side in (1, 2))
+        alone = frame.filter(pl.col(_FACES[0]).is_null()).select("image", "identity")
+        frame = pl.concat([*sides, alone]).drop_nulls("image").unique(maintain_order=True)
+        frame = frame.with_columns(path=pl.col("image"))
     declared = [column.name for column in columns]
     column = "person" if any(spec.name == "identity" and spec.paired for spec in columns) else "identity"
     names = frame[column].drop_nulls() if column in frame.columns else pl.Series([], dtype=pl.String)

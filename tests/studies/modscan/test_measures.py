@@ -180,12 +180,17 @@ def test_a_real_share_stands_beside_the_models(tmp_path: Path) -> None:
         ("nurse,female,0.5,x", DataError, "sum to 0.5"),
         ("nurs,female,1,x", UnknownNameError, "nurse"),
         ("nurse,female,87%,x", DataError, "not a number"),
+        ("nurse,female,,x", DataError, "is '', not a number"),
+        ("nurse,female,0.5,x\nnurse,female,0.5,x", DataError, "the share of female among nurse is there twice"),
     ):
         file.write_text(f"instance,group,share,source\n{wrong}\n")
         with pytest.raises(error, match=said):
             read_real(str(file))
         with pytest.raises(error, match=said):  # before anything is asked
             build(real_world=str(file), **FEW)
+    file.write_text("instance,group,share,source\n")
+    with pytest.raises(DataError, match="holds no shares"):
+        build(real_world=str(file), **FEW)
     file.write_text("instance,group,share,source\nnurse,women,1,x\n")
     with pytest.raises(UnknownNameError, match=r"Unknown group in real.csv 'women'.*female"):
         build(real_world=str(file), **FEW)

@@ -317,3 +317,18 @@ def faces() -> Callable[[Path], Path]:
         return path
 
     return make
+
+
+def test_a_page_counts_the_people_in_pairs_and_names_their_groups(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"faces": 1, "per_persona": 1, "instances": ["geek"], "attribute": ["gender"]}
+    for sample, most in ((None, 24), (4, 4)):
+        ran = fv.run(fv.study("modscan", **asked), "sim/default", tmp_path / str(sample), progress=False, sample=sample)
+        data = collect.gather_report([ran.stored]).data
+        assert data.statement is not None
+        people = data.statement.identities if sample is None else data.statement.shown_identities
+        assert people is not None
+        assert people <= most
+        assert people == 24 or sample
+        assert {"person_1", "face_1", "other_path"}.isdisjoint(data.statement.factors)
+        assert data.question is not None
+        assert all("/" not in caption for caption, _ in data.question.pictures)

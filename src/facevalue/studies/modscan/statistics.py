@@ -352,11 +352,16 @@ def read_real(file: str, groups: Collection[str] = ()) -> pl.DataFrame:
     for name in frame["group"].unique(maintain_order=True) if groups else ():
         if name not in groups:
             raise UnknownNameError(f"group in {path.name}", str(name), groups)
+    if frame.is_empty():
+        raise DataError(f"{path.name} holds no shares: give a row for each group of an instance.")
+    twice = frame.filter(frame.select("instance", "group").is_duplicated())
+    if twice.height:
+        raise DataError(f"{path.name}: the share of {twice['group'][0]} among {twice['instance'][0]} is there twice.")
     number = frame["share"].cast(pl.Float64, strict=False)
     wrong = frame.filter(number.is_null() | ~number.is_between(0, 1))
     if wrong.height:
         name, group, share, _ = wrong.row(0)
-        raise DataError(f"{path.name}: the share of {group} among {name} is {share!r}, not a number from 0 to 1.")
+        raise DataError(f"{path.name}: the share of {group} among {name} is {share or ''!r}, not a number from 0 to 1.")
     out = frame.with_columns(number.alias("share"))
     for name, total in out.group_by("instance", maintain_order=True).agg(pl.col("share").sum()).iter_rows():
         if abs(total - 1) > _SLACK:
