@@ -332,7 +332,8 @@ def compile_study(protocol: "Protocol", options: Mapping[str, OptionValue], mani
             declared=_declare_families(protocol, tasks),
         ),
         planned=Planned(
-            left_out=left_out, unshown=stimuli.reason_not_shown(options), precision=planned, unplanned=unplanned
+            left_out=left_out, unshown=stimuli.reason_not_shown(options), precision=planned, unplanned=unplanned,
+            counted_by=tuple(name for name in protocol.counted_by if name not in table.columns),
         ),
         asked_together=(sets.key,),
         watched=protocol.watched
@@ -391,6 +392,7 @@ def _drop_unshown(asks: Mapping[str, Ask], sets: Sets) -> tuple[dict[str, Ask], 
         A study's file names a column or a level that no picture has.
     """
     omissions: dict[str, LeftOut] = {}
+    why = ""
     for task, ask in asks.items():
         with error_place(next(filter(None, map(ask.place_of, ask.pictures)), ask.where)):
             for name, levels in ask.pictures.items() if ask.where else ():
@@ -403,10 +405,11 @@ def _drop_unshown(asks: Mapping[str, Ask], sets: Sets) -> tuple[dict[str, Ask], 
                 continue
             names = join_names([name.replace("_", " ") for name in ask.pictures])
             omissions[task] = LeftOut(f"the task {task!r}", f"No picture has the {names} that it is asked about.")
+            why = f"no picture has the {names} that the task {task!r} is asked about."
             if ask.where:
-                raise DataError(f"No picture has the {names} that the task {task!r} is asked about.")
+                raise DataError(f"No{why[2:]}")
     if len(omissions) == len(asks):
-        raise DataError(f"Nothing is left to ask: {next(iter(omissions.values())).why}")
+        raise DataError(f"Nothing is left to ask: {why}")
     return {task: ask for task, ask in asks.items() if task not in omissions}, tuple(omissions.values())
 
 

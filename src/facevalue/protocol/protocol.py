@@ -74,7 +74,7 @@ class Protocol:
     columns:
         Makes what it reads of a manifest of the user's own pictures; by default that follows from `stimuli`.
     counted_by:
-        Columns of the pictures by which plans count these.
+        Columns by which plans count: those of pictures in blocks of their own, those of prompts in all of them.
     seeds, temperature, max_tokens:
         How replies are drawn, by default.
     reasks:

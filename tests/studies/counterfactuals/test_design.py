@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from facevalue.errors import DataError
 from facevalue.protocol.study import Study
+from facevalue.runs.plan import plan
 from tests.studies.counterfactuals.answered import designed
 
 COLUMNS = ("image", "subset", "set", "group", "occupation", "gender")
@@ -38,13 +39,18 @@ def test_each_image_is_asked_each_open_prompt_several_times_and_each_rating_once
     assert trials.filter(pl.col("task") == "rating")["draw"].null_count() == 8
 
 
+def test_plans_count_trials_by_prompt_over_tasks_and_subsets() -> None:
+    counts = plan(laid(pl.concat([images(4, 4), images(2, subset="t", occupation=None)]))).trial_counts
+    assert counts == {"prompt": {"describe": 30, "personality": 30, "hiring": 8}}
+
+
 def test_no_rating_is_asked_of_an_unknown_occupation() -> None:
     frame = pl.concat([images(2), images(2, subset="t", occupation=None)])
     assert [block.name for block in laid(frame).design.blocks] == ["open: s", "open: t", "rating: s"]
 
 
 def test_nothing_left_to_ask_is_an_error() -> None:
-    with pytest.raises(DataError, match="No picture has the occupation"):
+    with pytest.raises(DataError, match="to ask: no picture has the occupation that the task 'rating' is asked about"):
         designed(images(2, occupation=None), (), ("hiring",))
 
 

@@ -59,6 +59,6 @@ PROTOCOL = published(
         plans={name: partial(printed_plan, __package__, name) for name in ("8", "gpt-4o", "twin")},
     ),
     name=NAME, title=TITLE, citation=CITATION, content_note=NOTE, settings=SETTINGS,
-    declaration=Later(__package__, "study").declaration, counted_by=("subset",), lead=LEAD, max_tokens=512,
+    declaration=Later(__package__, "study").declaration, counted_by=("subset", "prompt"), lead=LEAD, max_tokens=512,
     needs="nothing: sets are drawn; or SocialCounterfactuals (--social) and other sets, or your own (--manifest)",
 )  # fmt: skip
