@@ -316,7 +316,7 @@ def test_a_protocol_of_ones_own_is_passed_in(tmp_path: Path) -> None:
     assert run.study.title == "Tiny"
     assert run.answers().height == 12
     assert fv.open_run(tmp_path / "run", protocol=declared).answers().height == 12
-    with pytest.raises(fv.errors.UnknownNameError, match="Unknown study 'tiny'"):
+    with pytest.raises(fv.errors.RunError, match="cannot read what the run stores of its study: Unknown study 'tiny'"):
         fv.open_run(tmp_path / "run")
     other = fv.Protocol(name="other", title="Other", settings=SETTINGS, build=lambda options, manifest: tiny_study())
     with pytest.raises(fv.errors.RunError, match="This is a run of tiny, not of other"):

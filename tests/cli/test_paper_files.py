@@ -111,7 +111,7 @@ def test_gaps_of_a_model_that_goes_by_the_majority_follow_it(
     assert overall["verdict"].item() == "difference found"
     made.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    said = "gaps of gender in right answers fall with women share from occupation to occupation (r 1.0 of 1; surely"
+    said = "gaps of gender in right answers fall with women share from occupation to occupation (r 1.0 of 1; at least"
     assert said in page
     assert "gaps that move only a little can be in any order" in page
 

@@ -166,7 +166,7 @@ def test_no_group_is_equivalent_to_a_model_that_sees_nothing(tmp_path: Path) -> 
     assert page.answer.verdict is HeadlineKind.UNSEEN
     assert page.steps[0].text == STEP
     assert not any("ask about" in step.text for step in page.steps)
-    assert profile_answer(profile_of([stored]))[0].startswith("Nothing shows that m sees the pictures of kind:")
+    assert profile_answer(profile_of([stored]))[0].startswith("Nothing shows that m sees the pictures of kind, so")
     held = gate(
         [stored], [DeclaredLimit("", 0, "shift", measure="shift", by=("variation",), at_least=-0.9, at_most=0.9)]
     )

@@ -268,11 +268,20 @@ def _run() -> None:
     sys.exit(status if isinstance(status, int) else Exit.DONE)
 
 
+_LONGEST_NAME = 200
+"""Characters of a path that is looked for; systems refuse longer names."""
+
+
 def _suggest_quotes(words: Sequence[str]) -> str:
     """Sentence on a file whose name has blanks and was given as several words; empty where there is none."""
     for first, last in combinations(range(len(words) + 1), 2):
         name = " ".join(words[first:last])
-        if " " in name and Path(name).exists() and not any(Path(word).exists() for word in words[first:last]):
+        if (
+            " " in name
+            and len(name) <= _LONGEST_NAME
+            and Path(name).exists()
+            and not any(Path(word).exists() for word in words[first:last])
+        ):
             return f" A name with blanks needs quotes: '{name}'."
     return ""
 

@@ -151,7 +151,8 @@ class Server:
         except TimeoutError:
             raise Failure(f"No reply within {self._timeout:g} s.", transient=True) from None
         except UnreachableError as error:
-            text = self.clean(f"Nothing answers at {self.url}: is the server running? ({error})")
+            hint = "" if "proxy" in str(error) else ": is the server running?"
+            text = self.clean(f"Nothing answers at {self.url}{hint} ({error}).")
             if "WRONG_VERSION_NUMBER" in str(error):
                 text = self.clean(f"{self.url} answers without encryption: write http:// in place of https://.")
             raise Failure(text, transient=True, connected=False) from None
