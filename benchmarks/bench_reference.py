@@ -27,7 +27,7 @@ from facevalue.models.reference.adapter import FOLDER, ReferenceModel
 from facevalue.models.reference.network import ONE_THREAD
 from facevalue.models.registry import load
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.stimuli.drawings.portraits import PortraitSource, draw_identities, portrait_manifest
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.types import Question, Request, Sampling, Stimulus

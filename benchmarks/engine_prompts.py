@@ -5,7 +5,7 @@ from functools import cache
 
 from facevalue import studies
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT, scenarios
 from facevalue.types import Question, Sampling
 

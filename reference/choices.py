@@ -9,7 +9,7 @@ import torch
 
 from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.pack import decode
 from reference.reading import begin

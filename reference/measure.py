@@ -16,7 +16,7 @@ from facevalue.models.reference.network import Network, read_weights
 from facevalue.models.reference.replies import Tokens
 from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from reference.portraits import Portraits, read
 from reference.probe import related

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from facevalue.models.reference.adapter import REFUSAL
 from facevalue.models.reference.truth import LETTER, POSITION
 from facevalue.prompts import ORDERINGS
-from facevalue.protocol.asks import phrase_options
+from facevalue.protocol.replies import phrase_options
 from facevalue.stimuli.noto.scenes import ACTIVITIES
 from facevalue.studies.stylisticbias.tables import JUDGMENT
 from facevalue.studies.vignette.options import POSITIONS

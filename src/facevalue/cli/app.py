@@ -258,8 +258,9 @@ def _run() -> None:
             sys.exit(Exit.DONE)  # whoever completes a line has not finished it, and sees errors when it is given
         _fail(f"{error}{_suggest_quotes(sys.argv[1:])}", exit_of(error))
     except click.ClickException as error:
-        error.message += _suggest_quotes(sys.argv[1:])
         error.show()
+        if hint := _suggest_quotes(sys.argv[1:]):
+            click.echo(printable(hint.strip()), err=True)
         sys.exit(Exit.USAGE)
     except (click.Abort, KeyboardInterrupt):
         _fail("Stopped.", Exit.INTERRUPTED)
