@@ -133,7 +133,7 @@ def test_more_needed_follows_from_the_square_of_what_could_be_missed() -> None:
     ("faces", "kind", "step"),
     [
         (60, Kind.PHOTOGRAPHS, "There is enough data to act on the difference found for Cap (accessories)."),
-        (60, Kind.ILLUSTRATED, "Next, look for the difference found for Cap (accessories) in photographs."),
+        (60, Kind.ILLUSTRATED, "Check in photographs whether the difference found for Cap (accessories) holds."),
         (
             9,
             Kind.PHOTOGRAPHS,

@@ -304,7 +304,7 @@ def _decide(of_page: PageComparisons, answer: Headline, kind: Kind) -> NextStep 
         if few := _too_few(of_page, sure):
             text = f"Confirm {differences} first: {few} are too few to act on. "
         elif kind is Kind.ILLUSTRATED:
-            text = f"Next, look for {differences} in photographs. "
+            text = f"Check in photographs whether {differences} hold{'' if plural else 's'}. "
         else:
             text = f"There is enough data to act on {differences}. "
     if undecided is not None and (need := more_needed(undecided)) is not None:
