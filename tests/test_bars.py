@@ -214,7 +214,7 @@ LIMITS: dict[Callable[[], float], float] = {
     bare_modules: 0,
     question_docstrings: 0.0,
     all_modules: 556,
-    all_lines: 146_785,
+    all_lines: 146_800,
     largest_folder: 41,
     # Statistics are classes, with StylisticBias's paper's own in place of functions; what still does
     # their work for the four other studies goes with them.

@@ -104,7 +104,7 @@ def test_a_plan_says_how_many_what_they_cost_and_how_long_they_take(facevalue: C
         (("--generator", "drawn", "--set", "steps=2"), 2, "takes no settings"),
         (("--generator", "drawn", "--set-editor", "steps=2"), 2, "--set-editor is for --editor"),
         (("--generator", "drawn", "--max-cost", "2"), 2, "--max-cost needs --price"),
-        (("--generator", "drawn", "--sample", "1"), 1, "one unit, with all its edits, takes 3. Ask for more"),
+        (("--generator", "drawn", "--sample", "1"), 1, "one unit, with all its edits, takes 3 requests. Ask for more"),
         (("--generator", "drawn", "--batch", "4"), 2, "batch is for pipelines on this machine; drawn is none"),
         (("--generator", "drawn", "--editor", "sim/null", "--device", "cpu"), 2, "device is for pipelines"),
         (("--generator", "drawn", "--out", "taken/manifest.parquet"), 1, "is a file: name a folder"),
