@@ -26,7 +26,7 @@ class WholeUnits:
     """Its blocks have one stimulus axis `image`; the last prompt axes hold the orderings and draws."""
     sets: Sets
     """Units of its stimuli."""
-    asked: Mapping[str, tuple[int, int]]
+    questions: Mapping[str, tuple[int, int]]
     """Items of each task, and requests of one about one picture; a study of one task has one without a name."""
     what: str
     mend: str
@@ -34,16 +34,17 @@ class WholeUnits:
 
     def __call__(self, size: int, seed: int, repeats: int) -> Index:
         """Trial numbers of as many whole pairs as fit into so many requests, ascending."""
-        units, tasks = len(self.sets.identities), list(self.asked)
+        units, tasks = len(self.sets.identities), list(self.questions)
         rows = dict(zip(self.sets.manifest["image"].to_list(), self.sets.identity.tolist(), strict=True))
         units_of_images = [
             np.array([rows[str(name)] for name in block.stimulus[0].columns()[0].values], dtype=np.int64)
             for block in self.design.blocks
         ]
+        task_of_block = [tasks.index(block.constants.get("task", "")) for block in self.design.blocks]
         pictures = np.zeros((len(tasks), units), dtype=np.int64)
-        for block, of_block in zip(self.design.blocks, units_of_images, strict=True):
-            pictures[tasks.index(block.constants.get("task", ""))] += np.bincount(of_block, minlength=units)
-        many, prompts_of_task = np.array(list(self.asked.values()), dtype=np.int64).T
+        for task, of_block in zip(task_of_block, units_of_images, strict=True):
+            pictures[task] += np.bincount(of_block, minlength=units)
+        many, prompts_of_task = np.array(list(self.questions.values()), dtype=np.int64).T
         task_of_item = np.repeat(np.arange(len(tasks)), many)
         requests = pictures * prompts_of_task[:, None] * repeats
         items = task_of_item.size
@@ -65,8 +66,7 @@ class WholeUnits:
             mend = f" {self.mend}" if self.mend else ""
             raise DataError(f"A sample of {size:,} is too small: {self.what} takes {smallest:,} requests.{mend}")
         numbers = []
-        for block, of_block, offset in zip(self.design.blocks, units_of_images, self.design.offsets, strict=False):
-            task = tasks.index(block.constants.get("task", ""))
+        for task, of_block, offset in zip(task_of_block, units_of_images, self.design.offsets, strict=False):
             image, question = np.nonzero(is_asked[:, task_of_item == task][of_block])
             first = offset + (image * many[task] + question) * prompts_of_task[task]
             numbers.append((first[:, None] + np.arange(prompts_of_task[task])).ravel())

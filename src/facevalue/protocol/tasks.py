@@ -136,8 +136,8 @@ class Task:
             raw = pl.col(score.name)
             turned = pl.when(frame[SIDE].cast(pl.String) == LEFT).then(score.low + score.high - raw).otherwise(raw)
             scored = scored.with_columns(raw.alias(SIDE_SCORE), turned.alias(score.name))
-        asked = frame.drop("text", "probs", PICTURE_SHARE, strict=False)
-        return pl.concat([asked, scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal")
+        trials = frame.drop("text", "probs", PICTURE_SHARE, strict=False)
+        return pl.concat([trials, scored.with_columns(pl.col("na").cast(NA_DTYPE))], how="horizontal")
 
     def estimate(
         self, answers: Mapping[str, Any], labels: Sequence[str], collected: Mapping[str, Mapping[Any, Any]]
@@ -367,8 +367,8 @@ class Tasks:
 
         def is_compared(name: str, breakdown: Breakdown) -> bool:
             """Return whether pictures of all levels are asked the same, or are of the same units."""
-            asked = {tuple(one.levels(name)) if name in one.factors else () for one in breakdowns}
-            return len(asked) == 1 or breakdown.sets.varies(name)
+            levels_of_tasks = {tuple(one.levels(name)) if name in one.factors else () for one in breakdowns}
+            return len(levels_of_tasks) == 1 or breakdown.sets.varies(name)
 
         for breakdown in breakdowns:
             sets, units = breakdown.sets, len(breakdown.sets.identities)

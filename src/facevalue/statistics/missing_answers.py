@@ -67,13 +67,13 @@ def terms_of_gaps(
     cells = cells.with_columns(pl.col("group", "prompt").cast(pl.String))
     single_prompts = prompts[:-1] if len(prompts) > 1 else prompts
     units = cells["unit"].unique(maintain_order=True)
-    asked: dict[tuple[Any, ...], int] = {}
+    slots: dict[tuple[Any, ...], int] = {}
     places = {prompt: place for place, prompt in enumerate(single_prompts)}
     unlisted = cells.filter(pl.col("block") == 0, ~pl.col("prompt").is_in(single_prompts, nulls_equal=True))
     alike = unlisted.sort("unit").group_by("prompt", maintain_order=True).agg("unit", "replies")
     for prompt, *units_and_replies in alike.iter_rows() if len(prompts) > 1 else ():
-        places[prompt] = len(single_prompts) + asked.setdefault(tuple(map(tuple, units_and_replies)), len(asked))
-    shape = (units.len(), len(single_prompts) + max(len(asked), 1), _PARTS)
+        places[prompt] = len(single_prompts) + slots.setdefault(tuple(map(tuple, units_and_replies)), len(slots))
+    shape = (units.len(), len(single_prompts) + max(len(slots), 1), _PARTS)
     if 16 * int(np.prod(shape)) * len(groups) > MOST_BYTES - record.bytes:
         record.is_full = True
         return None

@@ -49,10 +49,10 @@ def precision(design: Design) -> Precision:
     per_question = units if seen else units / len(names)
 
     def count_asked(numbers: npt.NDArray[np.int64]) -> tuple[int, float]:
-        asked = design.trials(numbers).filter(_is_about(modality, attribute)).select(unit, "instance").unique()
-        if asked.is_empty():
+        cells = design.trials(numbers).filter(_is_about(modality, attribute)).select(unit, "instance").unique()
+        if cells.is_empty():
             return 0, 1.0
-        of_question = asked.height / asked["instance"].n_unique()
+        of_question = cells.height / cells["instance"].n_unique()
         return max(1, round(largest * of_question / per_question)), 1.0
 
     def spread(chunks: Iterator[pl.DataFrame], source: str) -> UnitSpread:

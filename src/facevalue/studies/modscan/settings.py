@@ -162,8 +162,8 @@ def parts_asked(options: Options, name: str, levels: Sequence[str]) -> tuple[str
 def instances_asked(options: Options) -> tuple[Instance, ...]:
     """Occupations, descriptors and persona traits that are asked about."""
     kinds = chosen("kind of scenarios", names(options, "scenarios"), KINDS) or KINDS
-    wanted = chosen("instance", names(options, "instances"), _INSTANCES) or _INSTANCES
-    out = tuple(instance for instance in instances() if instance["kind"] in kinds and instance["name"] in wanted)
+    choices = chosen("instance", names(options, "instances"), _INSTANCES) or _INSTANCES
+    out = tuple(instance for instance in instances() if instance["kind"] in kinds and instance["name"] in choices)
     if not out:
         raise DataError("Nothing is left to ask: the instances that were chosen are of other kinds.")
     return out

@@ -38,10 +38,10 @@ class Prompt:
     pair: str | None = None
     """As `trait` and `valence`: of a term (Table 5) or decision."""
     contrast: str = ""
-    shown: str = "picture"
+    medium: str = "picture"
     wording: str = "1"
     reference: str = "identity"
-    """Levels of the pairs it is asked about, and of its variants."""
+    """Levels of the pairs it is asked about (`medium`: of `shown`), and of its variants."""
 
 
 def prompts(contrast: str, paradigms: Sequence[str] = (), irrelevant: bool = False) -> tuple[Prompt, ...]:

@@ -191,7 +191,7 @@ class RoleQuestions:
         texts = self._fill_rows(offered, offered.names[about], offered.activities[about])
         listed, options = self._list_options(offered)
         if not self._released:
-            bare = pl.Series(np.array([prompt.shown == "text" for prompt in self._prompts])[offered.prompt])
+            bare = pl.Series(np.array([prompt.medium == "text" for prompt in self._prompts])[offered.prompt])
             bare_texts = pl.Series(texts, dtype=pl.String)
             with_options = pl.concat_str(pl.lit(_BEFORE), bare_texts, pl.lit(_BETWEEN), listed, pl.lit(_AFTER))
             texts = pl.select(pl.when(bare).then(bare_texts).otherwise(with_options)).to_series().to_list()
@@ -258,7 +258,7 @@ class RoleQuestions:
             left, right = halves
             levels = {"activity_1": left, "activity_2": right, "term": prompt.question}
             text = self._template(prompt).format(identity=identity, activity=activity, **levels)
-        return text if prompt.shown != "text" else text.replace(" in this image", "")
+        return text if prompt.medium != "text" else text.replace(" in this image", "")
 
     def _template(self, prompt: Prompt) -> str:
         name = {"stereotype": "term", "decision": "role"}.get(prompt.paradigm, prompt.question)

@@ -241,8 +241,8 @@ def layout(
 
 def count_draws(options: Options) -> int:
     """Requests for descriptions of one image; the released prompt asks for several at once."""
-    wanted = whole(options, "descriptions", 1, 1000)
-    return -(-wanted // AT_ONCE) if options["prompts"] == "released" else wanted
+    descriptions = whole(options, "descriptions", 1, 1000)
+    return -(-descriptions // AT_ONCE) if options["prompts"] == "released" else descriptions
 
 
 def _prompts(prompts: Sequence[str], questions: Sequence[str] | None = None) -> Factor:
